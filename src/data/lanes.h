@@ -7,11 +7,16 @@
  * left_q rows in lane q and nominal global batch B: it has T = ceil(sum left_q / B) steps, and
  * its step k takes the rows
  *
- *     floor((k left_q + f_q) / T) .. floor(((k+1) left_q + f_q) / T) - 1,   f_q = floor(bitrev(q) T / V)
+ *     floor((k left_q + f_q) / T) .. floor(((k+1) left_q + f_q) / T) - 1,   f_q = floor(bitrev(q) T
+ * / V)
  *
  * of what is left of lane q. The bit-reversed offsets spread the roundings, so that the global
  * batch varies by little; it is the same set for every fleet because no n occurs in it.
  * Positions are then permuted within the lane by (seed, epoch, lane).
+ *
+ * The permutation keeps neighbours together, because rows were shuffled once and for all when
+ * the data was imported and memory is read in lines: the lane is a ring, cut anywhere, divided
+ * into chunks of PASS_CHUNK consecutive rows; the chunks are permuted, and the rows within each.
  */
 #ifndef GUST_DATA_LANES_H
 #define GUST_DATA_LANES_H
@@ -20,6 +25,7 @@
 
 #define LANES_DEFAULT 1024
 #define LANES_MAX     65536
+#define PASS_CHUNK    8
 
 /* The lanes of rank R of N: lo .. hi-1. N must be at most LANES. */
 void lanes_of_rank(uint32_t lanes, uint32_t n, uint32_t r, uint32_t *lo, uint32_t *hi);
@@ -40,9 +46,13 @@ struct pass {
     uint64_t batch;        /* nominal global batch B */
     uint64_t steps, at;    /* T, and the current k < T */
     uint32_t *taken;       /* rows of each lane taken before this stretch */
+    bool may_skip;         /* lanes are so short that a step could be empty: those are left out */
 };
 
-/* At the first step of epoch 0. SIZES must hold at least one row in all; BATCH at least 1. */
+/*
+ * At the first step of epoch 0. LANES must be a power of two, SIZES hold at least one row in
+ * all, BATCH be at least 1.
+ */
 void pass_init(struct pass *p, struct heap *heap, uint32_t lanes, const uint32_t *sizes,
                uint64_t seed, uint64_t batch);
 void pass_release(struct pass *p);
@@ -59,7 +69,10 @@ uint64_t pass_count(const struct pass *p, uint32_t lo, uint32_t hi);
 /* The row of LANE at POSITION in this epoch's order. */
 uint32_t pass_row(const struct pass *p, uint32_t lane, uint32_t position);
 
-/* To the next step; begins a new epoch after the last. */
+/* The rows at positions begin .. end-1, as pass_row() gives them, at a fraction of its price. */
+void pass_rows(const struct pass *p, uint32_t lane, uint32_t begin, uint32_t end, uint32_t *out);
+
+/* To the next step; begins a new epoch after the last. No step is empty. */
 void pass_advance(struct pass *p);
 
 /* The most examples that any step of this stretch can have in lanes lo .. hi-1. */

@@ -3,6 +3,7 @@
  * Object stores: cheap, durable, and the truth. Names are paths like "data/train/shard-00001"
  * (letters, digits, '.', '-', '_' and '/', no empty, "." or ".." component, at most
  * OBJECTS_NAME_MAX bytes). An object appears whole or not at all, even when its writer is killed.
+ * A name is an object or the folder of others, never both: putting "a" beside "a/b" is E_INVALID.
  *
  * A struct objects is one function's own handle, used by one thread at a time; different
  * handles on one store may be used by different processes, threads or coroutines at once.
@@ -24,9 +25,15 @@ struct objects_stat {
 typedef int (*objects_list_fn)(void *arg, const char *name, const struct objects_stat *stat);
 
 struct objects;
+struct objects_open;
 
 struct objects_ops {
     const char *name; /* URL scheme and log label */
+
+    /* A handle on the store at WHERE, the URL without its scheme. NULL: not opened by URL
+     * (decorators). */
+    int (*open)(const char *where, const struct objects_open *open, struct objects **out,
+                struct error *err);
 
     /* Write an object, replacing what was there. Atomic. E_FULL when the disk is. */
     int (*put)(struct objects *o, const char *name, struct slice value, struct error *err);
@@ -58,7 +65,8 @@ struct objects_ops {
     /* Absent is no error. */
     int (*delete)(struct objects *o, const char *name, struct error *err);
 
-    /* Close the handle and free it; what is stored stays (`memory`: with the last handle it goes). */
+    /* Close the handle and free it; what is stored stays (`memory`: with the last handle it goes).
+     */
     void (*close)(struct objects *o);
 };
 
@@ -74,16 +82,21 @@ struct objects {
     struct objects_counts counts; /* kept by the wrappers */
 };
 
+/* What a handle is made with. */
 struct objects_open {
-    struct env *env;
-    struct heap *heap;
+    struct env *env;   /* for decorators that wait or tell the time; may be NULL otherwise */
+    struct heap *heap; /* the handle, and copies made by objects_map() where there is no map */
 };
 
 /*
- * URL is "file:PATH" (created if absent, with its parents) or "memory:NAME" (one store per NAME and process).
+ * URL is "file:PATH" (created if absent, with its parents) or "memory:NAME" (one store per NAME and
+ * process).
  */
 int objects_open(const char *url, const struct objects_open *open, struct objects **out,
                  struct error *err);
+
+/* Whether NAME may be an object's. */
+bool objects_name_ok(const char *name);
 
 /* The wrappers: they check names, count requests, and are the only callers of ops. */
 int objects_put(struct objects *o, const char *name, struct slice value, struct error *err);
@@ -96,8 +109,7 @@ int objects_map(struct objects *o, const char *name, struct slice *out, struct e
 void objects_unmap(struct objects *o, struct slice view);
 int objects_list(struct objects *o, const char *prefix, objects_list_fn each, void *arg,
                  struct error *err);
-int objects_stat(struct objects *o, const char *name, struct objects_stat *out,
-                 struct error *err);
+int objects_stat(struct objects *o, const char *name, struct objects_stat *out, struct error *err);
 int objects_delete(struct objects *o, const char *name, struct error *err);
 /* O may be NULL. */
 void objects_close(struct objects *o);
