@@ -19,6 +19,8 @@ void buf_reset(struct buf *b)
 {
     b->size = 0;
     b->failed = false;
+    if (b->data)
+        b->data[0] = 0;
 }
 
 /* Room for SIZE more bytes and the final zero. */
@@ -27,7 +29,8 @@ static bool grow(struct buf *b, size_t size)
     size_t room;
     char *data;
 
-    if (b->failed || size > b->max_bytes - b->size) {
+    /* One byte less than the largest size, so that the final zero never makes it wrap. */
+    if (b->failed || size > MIN(b->max_bytes, SIZE_MAX - 1) - b->size) {
         b->failed = true;
         return false;
     }

@@ -5,11 +5,15 @@
 
 static void record(struct error *err, int code, bool retriable, const char *format, va_list args)
 {
+    char text[sizeof(err->text)];
+
     if (!err)
         return;
+    /* By way of a second buffer: the arguments may include the text that was there. */
+    vsnprintf(text, sizeof(text), format, args);
     err->code = code;
     err->retriable = retriable;
-    vsnprintf(err->text, sizeof(err->text), format, args);
+    memcpy(err->text, text, strlen(text) + 1);
 }
 
 int fail(struct error *err, int code, const char *format, ...)
@@ -34,18 +38,22 @@ int fail_retriable(struct error *err, int code, const char *format, ...)
 
 int fail_within(struct error *err, int code, const char *format, ...)
 {
-    char inner[sizeof(err->text)];
+    char text[sizeof(err->text)];
     va_list args;
-    size_t used;
+    size_t used, room;
 
     if (!err)
         return code;
-    memcpy(inner, err->text, sizeof(inner));
     va_start(args, format);
-    vsnprintf(err->text, sizeof(err->text), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    used = strlen(err->text);
-    snprintf(err->text + used, sizeof(err->text) - used, ": %s", inner);
+    used = strlen(text);
+    room = sizeof(text) - used;
+    if (err->code == 0)
+        err->code = code;
+    else
+        snprintf(text + used, room, ": %.*s", (int)room, err->text);
+    memcpy(err->text, text, strlen(text) + 1);
     return err->code;
 }
 

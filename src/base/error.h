@@ -44,7 +44,7 @@ struct error {
 
 /*
  * Record a failure and return CODE, so that `return fail(err, E_IO, "...")` is all a
- * function needs. ERR may be NULL.
+ * function needs. ERR may be NULL; its old text may be among the arguments.
  */
 int fail(struct error *err, int code, const char *format, ...) PRINTF(3, 4);
 
@@ -53,7 +53,8 @@ int fail_retriable(struct error *err, int code, const char *format, ...) PRINTF(
 
 /*
  * Put context before the text that ERR already holds ("cannot read job: <what was there>").
- * Returns the code that ERR holds, or CODE when ERR is NULL.
+ * Returns the code that ERR holds, or CODE when ERR is NULL or holds none yet. ERR must have
+ * been zeroed or written by fail().
  */
 int fail_within(struct error *err, int code, const char *format, ...) PRINTF(3, 4);
 

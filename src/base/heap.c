@@ -38,12 +38,20 @@ void heap_release(struct heap *h)
     h->used_bytes = 0;
 }
 
+static bool fits(const struct heap *h, size_t size)
+{
+    if (size > PTRDIFF_MAX - 2 * CACHE_LINE)
+        return false;
+    return !h->limit_bytes ||
+           (h->used_bytes <= h->limit_bytes && size <= h->limit_bytes - h->used_bytes);
+}
+
 static void *take(struct heap *h, size_t size, bool zero)
 {
     size_t total = sizeof(struct heap_block) + round_up(size, CACHE_LINE);
     struct heap_block *b;
 
-    if (total < size || (h->limit_bytes && size > h->limit_bytes - h->used_bytes))
+    if (!fits(h, size))
         return NULL;
     b = aligned_alloc(CACHE_LINE, total);
     if (!b)

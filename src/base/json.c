@@ -9,18 +9,41 @@ void json_init(struct json *w, struct buf *out)
     *w = (struct json){ .out = out };
 }
 
+/*
+ * Bytes of the UTF-8 character at S, or 0 if there is none: broken off, overlong, half of a
+ * surrogate pair or past U+10FFFF. File names and error texts may hold anything.
+ */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t size = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+
+    if (s[0] > 0xF4)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return size;
+}
+
 static void quoted(struct buf *out, const char *text)
 {
     buf_str(out, "\"");
-    for (; *text; text++) {
+    while (*text) {
         unsigned char c = (unsigned char)*text;
+        size_t size = utf8_length((const unsigned char *)text);
 
-        if (c == '"' || c == '\\')
+        if (size == 0)
+            buf_str(out, "\\ufffd");
+        else if (c == '"' || c == '\\')
             buf_printf(out, "\\%c", c);
         else if (c < 32)
             buf_printf(out, "\\u%04x", c);
         else
-            buf_add(out, text, 1);
+            buf_add(out, text, size);
+        text += MAX(size, (size_t)1);
     }
     buf_str(out, "\"");
 }
@@ -74,7 +97,7 @@ void json_f64(struct json *w, const char *key, double value)
         buf_str(w->out, "null");
         return;
     }
-    for (int digits = 6; digits <= 17; digits++) {
+    for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;

@@ -22,6 +22,7 @@ void json_init(struct json *w, struct buf *out);
 /* KIND is '{' or '['. */
 void json_open(struct json *w, const char *key, char kind);
 void json_close(struct json *w);
+/* Bytes that are not UTF-8 become U+FFFD. */
 void json_str(struct json *w, const char *key, const char *value);
 void json_u64(struct json *w, const char *key, uint64_t value);
 /* Shortest text that reads back as the same double; null for NaN and infinities. */

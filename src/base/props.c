@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/props.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -10,12 +11,19 @@ void props_init(struct props *p, struct heap *heap)
     *p = (struct props){ .heap = heap };
 }
 
+static void drop_from(struct props *p, unsigned count)
+{
+    while (p->count > count) {
+        struct props_item *item = &p->items[--p->count];
+
+        heap_free(p->heap, (char *)item->key);
+        heap_free(p->heap, (char *)item->value);
+    }
+}
+
 void props_release(struct props *p)
 {
-    for (unsigned i = 0; i < p->count; i++) {
-        heap_free(p->heap, (char *)p->items[i].key);
-        heap_free(p->heap, (char *)p->items[i].value);
-    }
+    drop_from(p, 0);
     if (p->heap)
         heap_free(p->heap, p->items);
     *p = (struct props){ .heap = p->heap };
@@ -75,83 +83,185 @@ static const char *comment(const char *from, const char *to)
     return to;
 }
 
+/* The value of a hexadecimal digit, or -1. */
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Undo the escape whose letter is at *AT, which is moved behind it. 0: there is no such escape. */
+static char unescape(const char **at, const char *to)
+{
+    const char *s = (*at)++;
+
+    switch (s < to ? *s : 0) {
+    case '"':
+    case '\\':
+        return *s;
+    case 'n':
+        return '\n';
+    case 'x':
+        if (to - s < 3 || hex(s[1]) < 0 || hex(s[2]) < 0)
+            return 0;
+        *at += 2;
+        return (char)(16 * hex(s[1]) + hex(s[2]));
+    default:
+        return 0;
+    }
+}
+
+/* The value that begins with the quote at FROM, or NULL if it is not well formed. */
+static char *unquote(struct heap *heap, const char *from, const char *to)
+{
+    char *value = heap_alloc(heap, (size_t)(to - from)), *put = value;
+    struct slice rest;
+
+    for (from++; from < to && *from != '"'; put++) {
+        if (*from != '\\') {
+            *put = *from++;
+            continue;
+        }
+        from++;
+        *put = unescape(&from, to);
+        if (*put == 0)
+            goto malformed;
+    }
+    if (from >= to)
+        goto malformed;
+    from++;
+    rest = trim(from, comment(from, to));
+    if (rest.size)
+        goto malformed;
+    *put = 0;
+    return value;
+malformed:
+    heap_free(heap, value);
+    return NULL;
+}
+
+static int check_characters(const char *from, const char *to, unsigned line, struct error *err)
+{
+    for (; from < to; from++)
+        if ((unsigned char)*from < 32 && *from != '\t')
+            return fail(err, E_FORMAT, "line %u holds a control character (byte %u)", line,
+                        (unsigned char)*from);
+    return 0;
+}
+
 static int parse_line(struct props *p, const char *from, const char *to, unsigned line,
                       struct error *err)
 {
-    struct slice all = trim(from, comment(from, to)), key, value;
-    const char *colon;
-    char *name;
+    const char *stop, *colon;
+    struct props_item *first;
+    struct slice key, value;
+    char *name, *text;
 
-    if (all.size == 0)
+    if (to > from && to[-1] == '\r')
+        to--;
+    if (check_characters(from, to, line, err))
+        return E_FORMAT;
+    stop = comment(from, to);
+    if (trim(from, stop).size == 0)
         return 0;
-    for (size_t i = 0; i < all.size; i++) {
-        unsigned char c = ((const unsigned char *)all.data)[i];
-
-        if (c < 32 && c != '\t')
-            return fail(err, E_FORMAT, "line %u holds a control character (byte %u)", line, c);
-    }
-    from = all.data;
-    to = from + all.size;
-    colon = memchr(from, ':', all.size);
+    colon = memchr(from, ':', (size_t)(stop - from));
     if (!colon)
         return fail(err, E_FORMAT, "line %u is not of the form 'key: value'", line);
     key = trim(from, colon);
-    value = trim(colon + 1, to);
+    value = trim(colon + 1, stop);
     if (key.size == 0)
         return fail(err, E_FORMAT, "line %u has no key before the colon", line);
+    if (p->count >= PROPS_MAX_ITEMS)
+        return fail(err, E_FORMAT, "line %u is over the limit of %u settings", line,
+                    PROPS_MAX_ITEMS);
     name = copy(p->heap, key.data, key.size);
-    if (find(p, name)) {
-        fail(err, E_FORMAT, "line %u gives '%s' again (first in line %u)", line, name,
-             find(p, name)->line);
-        heap_free(p->heap, name);
-        return E_FORMAT;
+    first = find(p, name);
+    if (first) {
+        fail(err, E_FORMAT, "line %u gives '%s' again (first in line %u)", line, name, first->line);
+        goto refused;
     }
-    add(p, name, copy(p->heap, value.data, value.size), line);
+    if (value.size && *(const char *)value.data == '"')
+        text = unquote(p->heap, value.data, to);
+    else
+        text = copy(p->heap, value.data, value.size);
+    if (!text) {
+        fail(err, E_FORMAT, "line %u: the quoted value of '%s' is not well formed", line, name);
+        goto refused;
+    }
+    add(p, name, text, line);
     return 0;
+refused:
+    heap_free(p->heap, name);
+    return E_FORMAT;
 }
 
 int props_parse(struct props *p, struct slice text, struct error *err)
 {
-    const char *at = text.data, *end = at + text.size;
+    const char *at = text.data;
+    unsigned before = p->count;
+    size_t left = text.size;
 
     if (text.size > PROPS_MAX_BYTES)
         return fail(err, E_FORMAT, "%zu bytes of settings, more than the %zu allowed", text.size,
                     PROPS_MAX_BYTES);
-    for (unsigned line = 1; at < end; line++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        int rc;
+    for (unsigned line = 1; left > 0; line++) {
+        const char *stop = memchr(at, '\n', left);
+        size_t size = stop ? (size_t)(stop - at) : left;
 
-        if (!stop)
-            stop = end;
-        rc = parse_line(p, at, stop, line, err);
-        if (rc)
-            return rc;
-        at = stop + 1;
+        if (parse_line(p, at, at + size, line, err)) {
+            drop_from(p, before);
+            return E_FORMAT;
+        }
+        size += stop != NULL;
+        at += size;
+        left -= size;
     }
     return 0;
+}
+
+/* Whether parse_line() reads TEXT back as a key (or, with VALUE, as an unquoted value). */
+static bool is_plain(const char *text, bool value)
+{
+    const char *end = text + strlen(text);
+
+    if (comment(text, end) != end || trim(text, end).size != (size_t)(end - text))
+        return false;
+    if (check_characters(text, end, 0, NULL))
+        return false;
+    return value ? text[0] != '"' : text[0] && !strchr(text, ':');
 }
 
 void props_set(struct props *p, const char *key, const char *value)
 {
     struct props_item *item = find(p, key);
+    char *text = heap_strdup(p->heap, value);
 
+    assert(is_plain(key, false));
     if (item) {
         heap_free(p->heap, (char *)item->value);
-        item->value = heap_strdup(p->heap, value);
+        item->value = text;
         return;
     }
-    add(p, heap_strdup(p->heap, key), heap_strdup(p->heap, value), 0);
+    add(p, heap_strdup(p->heap, key), text, 0);
 }
 
 void props_setf(struct props *p, const char *key, const char *format, ...)
 {
-    char value[1024];
+    struct buf value;
     va_list args;
+    int size;
 
     va_start(args, format);
-    vsnprintf(value, sizeof(value), format, args);
+    size = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    props_set(p, key, value);
+    buf_init(&value, p->heap, PROPS_MAX_BYTES);
+    if (size > 0 && buf_extend(&value, (size_t)size)) {
+        va_start(args, format);
+        vsnprintf(value.data, (size_t)size + 1, format, args);
+        va_end(args);
+    }
+    assert(size >= 0 && !value.failed);
+    props_set(p, key, size > 0 ? value.data : "");
+    buf_release(&value);
 }
 
 const char *props_find(const struct props *p, const char *key)
@@ -161,10 +271,36 @@ const char *props_find(const struct props *p, const char *key)
     return item ? item->value : NULL;
 }
 
+static void quote(struct buf *out, const char *text)
+{
+    buf_str(out, "\"");
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            buf_printf(out, "\\%c", c);
+        else if (c == '\n')
+            buf_str(out, "\\n");
+        else if (c < 32)
+            buf_printf(out, "\\x%02x", c);
+        else
+            buf_add(out, text, 1);
+    }
+    buf_str(out, "\"");
+}
+
 void props_write(const struct props *p, struct buf *out)
 {
-    for (unsigned i = 0; i < p->count; i++)
-        buf_printf(out, "%s: %s\n", p->items[i].key, p->items[i].value);
+    for (unsigned i = 0; i < p->count; i++) {
+        const struct props_item *item = &p->items[i];
+
+        buf_printf(out, "%s: ", item->key);
+        if (is_plain(item->value, true))
+            buf_str(out, item->value);
+        else
+            quote(out, item->value);
+        buf_str(out, "\n");
+    }
 }
 
 bool parse_u64(const char *text, uint64_t *out)
@@ -187,9 +323,9 @@ bool parse_f64(const char *text, double *out)
     char *end;
     double v;
 
-    if (!text[0] || is_blank(text[0]))
+    /* strtod() would skip white space. */
+    if ((unsigned char)text[0] <= ' ')
         return false;
-    errno = 0;
     v = strtod(text, &end);
     if (*end || !isfinite(v))
         return false;
@@ -204,9 +340,8 @@ int props_u64(const struct props *p, const char *key, uint64_t fallback, uint64_
     uint64_t v = fallback;
 
     if (text && (!parse_u64(text, &v) || v < min || v > max))
-        return fail(err, E_INVALID,
-                    "%s: '%s' is not a whole number from %" PRIu64 " to %" PRIu64, key, text, min,
-                    max);
+        return fail(err, E_INVALID, "%s: '%s' is not a whole number from %" PRIu64 " to %" PRIu64,
+                    key, text, min, max);
     *out = v;
     return 0;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flat settings as text, one `key: value` per line, `#` to the end of the line a comment.
+ * Flat settings as text, one `key: value` per line. A '#' at the start of a line or after a
+ * blank begins a comment. A value that begins with a double quote ends with one, and \", \\,
+ * \n and \xNN in it stand for a quote, a backslash, a newline and a byte.
+ *
  * What job descriptions, invocation payloads, data manifests and price lists are written in
  * once they are inside Gust. Keys are unique; their order is kept.
  */
@@ -10,6 +13,8 @@
 #include "base/buf.h"
 
 #define PROPS_MAX_BYTES ((size_t)1 << 20)
+/* Most settings that are read; look-ups are linear. */
+#define PROPS_MAX_ITEMS 16384u
 
 struct props_item {
     const char *key;
@@ -27,12 +32,16 @@ void props_init(struct props *p, struct heap *heap);
 void props_release(struct props *p);
 
 /*
- * Add every line of TEXT. E_FORMAT, naming the line, for a line without a colon, an empty or
- * repeated key, a byte below 32 other than newline and tab, or more than PROPS_MAX_BYTES.
+ * Add every line of TEXT. E_FORMAT, naming the line and adding nothing, for a line without a
+ * colon, an empty or repeated key, a malformed quoted value, a byte below 32 other than tab
+ * (and the line's end: newline, or carriage return and newline), or too many bytes or settings.
  */
 int props_parse(struct props *p, struct slice text, struct error *err);
 
-/* Set or replace. KEY and VALUE are copied; VALUE must not hold a newline. */
+/*
+ * Set or replace. KEY and VALUE are copied. VALUE may be any text; KEY, which the program
+ * chooses, is one that can stand before a colon.
+ */
 void props_set(struct props *p, const char *key, const char *value);
 void props_setf(struct props *p, const char *key, const char *format, ...) PRINTF(3, 4);
 

@@ -46,7 +46,9 @@ static inline double random_unit64(uint64_t bits)
 /* Uniform in 0 .. n-1; n must not be 0. */
 static inline uint64_t random_below(uint64_t bits, uint64_t n)
 {
-    return (uint64_t)(((unsigned __int128)bits * n) >> 64);
+    __extension__ typedef unsigned __int128 wide;
+
+    return (uint64_t)(((wide)bits * n) >> 64);
 }
 
 #endif

@@ -29,6 +29,10 @@ void wire_put_f64(struct buf *b, double v)
 
 void wire_put_bytes(struct buf *b, struct slice s)
 {
+    if (s.size > UINT32_MAX) {
+        b->failed = true;
+        return;
+    }
     wire_put_u32(b, (uint32_t)s.size);
     buf_add(b, s.data, s.size);
 }
@@ -36,7 +40,8 @@ void wire_put_bytes(struct buf *b, struct slice s)
 void wire_read(struct wire_reader *r, struct slice message)
 {
     r->at = message.data;
-    r->end = r->at + message.size;
+    /* Nothing may be added to a null pointer, not even zero. */
+    r->end = message.size ? r->at + message.size : r->at;
     r->failed = false;
 }
 

@@ -12,7 +12,7 @@
 void wire_put_u32(struct buf *b, uint32_t v);
 void wire_put_u64(struct buf *b, uint64_t v);
 void wire_put_f64(struct buf *b, double v);
-/* Length as u32, then the bytes. */
+/* Length as u32, then the bytes; b->failed when they are 4 GiB or more. */
 void wire_put_bytes(struct buf *b, struct slice s);
 
 struct wire_reader {
