@@ -26,7 +26,7 @@ static const char *const level_names[] = { "ok", "note", "problem" };
 struct check {
     const char *name;
     enum level level;
-    char found[CGROUP_PATH_MAX];
+    char found[LOCAL_PATH_MAX];
     const char *remedy; /* what to do about it; NULL: nothing to do */
 };
 
@@ -105,7 +105,8 @@ static void check_memory(struct doctor *d)
 
 static void check_shared_memory(struct doctor *d)
 {
-    static const char remedy[] = "allow memfd_create and shared mappings for this user or container";
+    static const char remedy[] =
+        "allow memfd_create and shared mappings for this user or container";
     int fd = memfd_create("gust-doctor", MFD_CLOEXEC);
     void *at = MAP_FAILED;
     struct check *c;
@@ -160,17 +161,17 @@ static void check_limits(struct doctor *d)
 static bool check_worker(struct doctor *d)
 {
     static const char remedy[] = "build it with 'make', or install it beside gust";
-    char path[CGROUP_PATH_MAX];
+    char path[LOCAL_PATH_MAX];
     struct error err = { 0 };
     bool found = platform_local_find_worker(path, &err) == 0;
-    struct check *c = add(d, "gust-worker", found ? LEVEL_OK : LEVEL_PROBLEM,
-                          found ? NULL : remedy);
+    struct check *c =
+        add(d, "gust-worker", found ? LEVEL_OK : LEVEL_PROBLEM, found ? NULL : remedy);
 
     say(c, "%s", found ? path : err.text);
     return found;
 }
 
-/* Run one function without a job: it refuses, which shows that it starts, is limited and answers. */
+/* Run one function without a job: by refusing it shows that it starts and answers. */
 static int try_function(struct doctor *d, struct platform *p, struct platform_exit *e,
                         struct error *err)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function's group: its limits, and what the kernel counts in it. Finding a place is in cgroup_root.c. */
+/*
+ * One function's group: its limits, and what the kernel counts in it. Finding a place for
+ * groups is in cgroup_root.c.
+ */
 #include "platform/cgroup.h"
 
 #include <errno.h>
@@ -35,8 +38,7 @@ static int set_number(const char *dir, const char *file, uint64_t value, struct 
     return cgroup_file_write(dir, file, text, err);
 }
 
-static int limit_memory(const struct cgroups *g, uint64_t number, uint64_t bytes,
-                        struct error *err)
+static int limit_memory(const struct cgroups *g, uint64_t number, uint64_t bytes, struct error *err)
 {
     char dir[GROUP_PATH_MAX];
     int rc = make_group(dir, g->memory_dir, number, err);
@@ -98,8 +100,7 @@ static unsigned group_dirs(const struct cgroup *c, char dirs[2][GROUP_PATH_MAX])
 
     if (g && g->memory != CGROUP_NONE)
         group_dir(dirs[count++], g->memory_dir, c->number);
-    if (g && g->cpu != CGROUP_NONE &&
-        (count == 0 || strcmp(g->memory_dir, g->cpu_dir) != 0))
+    if (g && g->cpu != CGROUP_NONE && (count == 0 || strcmp(g->memory_dir, g->cpu_dir) != 0))
         group_dir(dirs[count++], g->cpu_dir, c->number);
     return count;
 }
@@ -150,8 +151,8 @@ uint64_t cgroup_peak_bytes(const struct cgroup *c)
         return 0;
     v2 = c->parent->memory == CGROUP_V2;
     group_dir(dir, c->parent->memory_dir, c->number);
-    if (cgroup_file_read(dir, v2 ? "memory.peak" : "memory.max_usage_in_bytes", text,
-                         sizeof(text), NULL))
+    if (cgroup_file_read(dir, v2 ? "memory.peak" : "memory.max_usage_in_bytes", text, sizeof(text),
+                         NULL))
         return 0;
     return strtoull(text, NULL, 10);
 }

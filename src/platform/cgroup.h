@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 #define CGROUP_PATH_MAX 512
-/* How often the kernel refills a group's CPU quota. Short, so that a throttled function stalls briefly. */
+/* How often the kernel refills a group's CPU quota: often, so that stalls are short. */
 #define CGROUP_PERIOD_US 10000u
 /* For shares so small that a period's quota would be under the kernel's least, 1 ms. */
 #define CGROUP_PERIOD_US_MAX 20000u
@@ -42,8 +42,8 @@ void cgroups_open(struct cgroups *g, uint64_t salt);
 void cgroups_close(struct cgroups *g);
 
 /*
- * Make group NUMBER with MEMORY_BYTES of memory and no swap, and VCPUS of CPU time (no limit when that
- * is as many as there are cores or more).
+ * Make group NUMBER with MEMORY_BYTES of memory and no swap, and VCPUS of CPU time (no limit
+ * when that is as many as there are cores or more).
  */
 int cgroup_new(struct cgroup *c, const struct cgroups *parent, uint64_t number,
                uint64_t memory_bytes, double vcpus, struct error *err);

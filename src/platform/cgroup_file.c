@@ -28,8 +28,7 @@ int cgroup_file_write(const char *dir, const char *file, const char *text, struc
     if (fd < 0)
         return fd;
     if (write(fd, text, size) != (ssize_t)size)
-        rc = fail(err, E_IO, "cannot write '%s' to '%s/%s': %s", text, dir, file,
-                  strerror(errno));
+        rc = fail(err, E_IO, "cannot write '%s' to '%s/%s': %s", text, dir, file, strerror(errno));
     close(fd);
     return rc;
 }

@@ -12,8 +12,7 @@ int cgroup_file_open(const char *dir, const char *file, int flags, struct error 
 int cgroup_file_write(const char *dir, const char *file, const char *text, struct error *err);
 
 /* The start of DIR/FILE as a string of at most SIZE - 1 bytes. */
-int cgroup_file_read(const char *dir, const char *file, char *out, size_t size,
-                     struct error *err);
+int cgroup_file_read(const char *dir, const char *file, char *out, size_t size, struct error *err);
 
 /* Kill the members of the group DIR and remove it. Gives up after a tenth of a second. */
 void cgroup_dir_remove(const char *dir);

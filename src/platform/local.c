@@ -23,7 +23,7 @@ struct local_platform {
     struct env *env;
     struct heap *heap;
     struct buf scratch;
-    char worker_path[CGROUP_PATH_MAX];
+    char worker_path[LOCAL_PATH_MAX];
     char *worker_arg;
     struct platform_limits limits;
     uint32_t idle_max;
@@ -90,7 +90,7 @@ static void tell_answer(struct local_platform *l, struct local_process *p,
                         const struct local_answer *a, struct platform_exit *out)
 {
     *out = (struct platform_exit){ .code = a->code };
-    out->reason = a->code == 0         ? PLATFORM_DONE
+    out->reason = a->code == 0          ? PLATFORM_DONE
                   : a->code == E_MEMORY ? PLATFORM_MEMORY
                                         : PLATFORM_FAILED;
     memcpy(out->words, a->words, sizeof(out->words));
@@ -325,9 +325,9 @@ static int check_worker(const char *path, struct error *err)
                 strerror(errno));
 }
 
-int platform_local_find_worker(char path[CGROUP_PATH_MAX], struct error *err)
+int platform_local_find_worker(char path[LOCAL_PATH_MAX], struct error *err)
 {
-    char own[CGROUP_PATH_MAX];
+    char own[LOCAL_PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
     char *slash;
 
@@ -337,17 +337,17 @@ int platform_local_find_worker(char path[CGROUP_PATH_MAX], struct error *err)
     slash = strrchr(own, '/');
     if (slash)
         *slash = 0;
-    if (snprintf(path, CGROUP_PATH_MAX, "%s/gust-worker", own) >= CGROUP_PATH_MAX)
+    if (snprintf(path, LOCAL_PATH_MAX, "%s/gust-worker", own) >= LOCAL_PATH_MAX)
         return fail(err, E_NOT_FOUND, "the path of this program is too long: '%.100s...'", own);
     return check_worker(path, err);
 }
 
-static int find_worker(const struct platform_local_options *o, char path[CGROUP_PATH_MAX],
+static int find_worker(const struct platform_local_options *o, char path[LOCAL_PATH_MAX],
                        struct error *err)
 {
     if (!o->worker_path)
         return platform_local_find_worker(path, err);
-    if (snprintf(path, CGROUP_PATH_MAX, "%s", o->worker_path) >= CGROUP_PATH_MAX)
+    if (snprintf(path, LOCAL_PATH_MAX, "%s", o->worker_path) >= LOCAL_PATH_MAX)
         return fail(err, E_INVALID, "the worker's path is too long: '%.100s...'", o->worker_path);
     return check_worker(path, err);
 }
@@ -355,7 +355,7 @@ static int find_worker(const struct platform_local_options *o, char path[CGROUP_
 int platform_local_new(const struct platform_local_options *o, struct env *env, struct heap *heap,
                        struct platform **out, struct error *err)
 {
-    char path[CGROUP_PATH_MAX];
+    char path[LOCAL_PATH_MAX];
     struct local_platform *l;
     uint64_t memory_mb;
     int rc = find_worker(o, path, err);

@@ -100,8 +100,7 @@ int local_answer_decode(struct slice message, struct local_answer *out, struct e
     return 0;
 }
 
-int local_send(int socket, struct slice message, const int *fds, unsigned count,
-               struct error *err)
+int local_send(int socket, struct slice message, const int *fds, unsigned count, struct error *err)
 {
     struct iovec iov = { .iov_base = (void *)(uintptr_t)message.data, .iov_len = message.size };
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * LOCAL_FDS_MAX)] = { 0 };

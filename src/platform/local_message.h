@@ -47,8 +47,7 @@ int local_answer_decode(struct slice message, struct local_answer *out, struct e
  * Send MESSAGE with COUNT descriptors without waiting. E_CLOSED when the other side is gone,
  * E_IO otherwise. Raises no SIGPIPE.
  */
-int local_send(int socket, struct slice message, const int *fds, unsigned count,
-               struct error *err);
+int local_send(int socket, struct slice message, const int *fds, unsigned count, struct error *err);
 
 /*
  * Receive one message into OUT (reset first) and its descriptors into FDS, with

@@ -52,7 +52,7 @@ static int describe_attributes(posix_spawnattr_t *attr)
     return rc;
 }
 
-/* posix_spawn shares memory with the child until it has called exec: the client's size does not matter. */
+/* posix_spawn lends the child its memory until exec: the client's size does not matter. */
 static int spawn(const struct local_spawn *s, int socket, pid_t *pid, struct error *err)
 {
     char *argv[] = { (char *)(uintptr_t)s->path, (char *)(uintptr_t)s->arg, NULL };
@@ -106,8 +106,8 @@ int local_process_invoke(struct local_process *p, const struct platform_start *s
 {
     struct local_invocation i = { .memory_mb = p->memory_mb,
                                   .has_fd = start->fd >= 0,
-                                  .limit_data = !p->cgroup.parent ||
-                                                p->cgroup.parent->memory == CGROUP_NONE,
+                                  .limit_data =
+                                      !p->cgroup.parent || p->cgroup.parent->memory == CGROUP_NONE,
                                   .deadline = p->deadline,
                                   .payload = start->payload };
     int fds[LOCAL_FDS_MAX];
@@ -170,8 +170,7 @@ static void explain_status(const struct local_process *p, int status, struct pla
     else if (status == -1)
         snprintf(words, size, "it ended, and its exit status was lost");
     else if (WIFEXITED(status))
-        snprintf(words, size, "it left with exit status %d without an answer",
-                 WEXITSTATUS(status));
+        snprintf(words, size, "it left with exit status %d without an answer", WEXITSTATUS(status));
     else if (WTERMSIG(status) == SIGALRM)
         out->reason = PLATFORM_TIME;
     else {

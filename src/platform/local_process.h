@@ -19,8 +19,8 @@ struct local_process {
     uint64_t id; /* the invocation it runs; 0: none */
     uint64_t started, deadline, timeout_ms;
     bool cold;
-    bool garbled;                   /* it sent what is no answer */
-    bool killed;                    /* by us, for `killed_for` */
+    bool garbled; /* it sent what is no answer */
+    bool killed;  /* by us, for `killed_for` */
     enum platform_reason killed_for;
 };
 

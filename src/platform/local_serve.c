@@ -58,7 +58,9 @@ static void answer_exhausted(size_t size)
     static char room[2 * KIB]; /* there is no memory left to build the answer in */
     struct local_answer a = { .code = E_MEMORY, .peak_bytes = peak_resident() };
     struct heap none = { 0 };
-    struct buf out = { .heap = &none, .data = room, .room = sizeof(room), .max_bytes = sizeof(room) };
+    struct buf out = {
+        .heap = &none, .data = room, .room = sizeof(room), .max_bytes = sizeof(room)
+    };
 
     snprintf(a.words, sizeof(a.words), "out of memory for a block of %zu bytes", size);
     local_answer_encode(&a, &out);
@@ -129,8 +131,7 @@ static int enter_limits(const struct server *s, const struct local_invocation *i
     return rc;
 }
 
-static int call_entry(struct server *s, const struct local_invocation *i, int fd,
-                      struct error *err)
+static int call_entry(struct server *s, const struct local_invocation *i, int fd, struct error *err)
 {
     struct heap heap;
     struct platform_call call = { .env = s->env,

@@ -38,10 +38,9 @@ static int check_start(const struct platform_limits *limits, const struct platfo
         return fail(err, E_LIMIT, "a function cannot have %u MB of memory here; choose %u to %u",
                     start->memory_mb, limits->memory_mb_min, limits->memory_mb_max);
     if (start->timeout_ms == 0 || start->timeout_ms > limits->timeout_ms_max)
-        return fail(err, E_LIMIT,
-                    "a function cannot have a time limit of %llu ms here; choose 1 to %llu",
-                    (unsigned long long)start->timeout_ms,
-                    (unsigned long long)limits->timeout_ms_max);
+        return fail(
+            err, E_LIMIT, "a function cannot have a time limit of %llu ms here; choose 1 to %llu",
+            (unsigned long long)start->timeout_ms, (unsigned long long)limits->timeout_ms_max);
     return 0;
 }
 

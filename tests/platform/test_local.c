@@ -107,7 +107,8 @@ static int test_entry(const struct platform_call *call, struct error *err)
     if (strcmp(text, "now") == 0)
         return fail(err, E_FAILED, "%llu", (unsigned long long)env_now(call->env));
     if (strcmp(text, "left") == 0)
-        return fail(err, E_FAILED, "%llu", (unsigned long long)(call->deadline - env_now(call->env)));
+        return fail(err, E_FAILED, "%llu",
+                    (unsigned long long)(call->deadline - env_now(call->env)));
     if (strncmp(text, "size ", 5) == 0)
         return fail(err, E_FAILED, "%zu", call->payload.size);
     if (strcmp(text, "fds") == 0)
@@ -192,10 +193,9 @@ static void close_platform(struct fixture *f)
 static int try_start(struct fixture *f, const char *payload, uint32_t memory_mb,
                      uint64_t timeout_ms, uint64_t *id, struct error *err)
 {
-    struct platform_start s = { .memory_mb = memory_mb,
-                                .timeout_ms = timeout_ms,
-                                .payload = slice_str(payload),
-                                .fd = -1 };
+    struct platform_start s = {
+        .memory_mb = memory_mb, .timeout_ms = timeout_ms, .payload = slice_str(payload), .fd = -1
+    };
 
     return platform_start(f->platform, &s, id, err);
 }
@@ -460,7 +460,7 @@ static void a_full_payload_and_a_descriptor_arrive(void **state)
         assert_string_equal(e.words, "hello");
     }
     close(s.fd);
-    /* Standard input, output and error, and the socket: nothing of the client's, nothing left over. */
+    /* Standard input, output and error, and the socket; nothing of the client's. */
     start(f, "fds", 128, 1000);
     assert_string_equal(next_exit(f).words, "4");
 }
@@ -571,7 +571,7 @@ static void a_missing_worker_program_is_named(void **state UNUSED)
     heap_release(&heap);
 }
 
-/* A client that starts a running function and an idle one, tells their pids, and waits to be killed. */
+/* A client with a running function and an idle one, whose pid it tells; waits to be killed. */
 static void doomed_client(int pipe_fd)
 {
     struct fixture f = { 0 };
@@ -679,8 +679,11 @@ static void functions_start_quickly(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name)          cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define TEST_RESOURCE(name) { #name " (resource limits)", name, set_up_resource_limits, tear_down, NULL }
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_RESOURCE(name)                                                                        \
+    {                                                                                              \
+#name " (resource limits)", name, set_up_resource_limits, tear_down, NULL                  \
+    }
     const struct CMUnitTest tests[] = {
         TEST(a_function_that_returns_is_done),
         TEST_RESOURCE(a_function_that_returns_is_done),

@@ -45,7 +45,10 @@ static int tear_down(void **state)
 }
 
 static const struct local_invocation example = {
-    .memory_mb = 1769, .cgroups = 2, .has_fd = true, .deadline = 1234567890123,
+    .memory_mb = 1769,
+    .cgroups = 2,
+    .has_fd = true,
+    .deadline = 1234567890123,
     .payload = { "rank: 3", 7 },
 };
 
