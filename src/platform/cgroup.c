@@ -21,15 +21,6 @@ static void group_dir(char out[GROUP_PATH_MAX], const char *dir, uint64_t number
     snprintf(out, GROUP_PATH_MAX, "%s/f%llu", dir, (unsigned long long)number);
 }
 
-static int make_group(char dir[GROUP_PATH_MAX], const char *parent, uint64_t number,
-                      struct error *err)
-{
-    group_dir(dir, parent, number);
-    if (mkdir(dir, 0755) == 0 || errno == EEXIST)
-        return 0;
-    return fail(err, E_IO, "cannot make the control group '%s': %s", dir, strerror(errno));
-}
-
 static int set_number(const char *dir, const char *file, uint64_t value, struct error *err)
 {
     char text[32];
@@ -38,15 +29,14 @@ static int set_number(const char *dir, const char *file, uint64_t value, struct 
     return cgroup_file_write(dir, file, text, err);
 }
 
-static int limit_memory(const struct cgroups *g, uint64_t number, uint64_t bytes, struct error *err)
+static int limit_memory(const struct cgroup *c, uint64_t bytes, struct error *err)
 {
     char dir[GROUP_PATH_MAX];
-    int rc = make_group(dir, g->memory_dir, number, err);
+    int rc;
 
-    if (rc)
-        return rc;
+    group_dir(dir, c->parent->memory_dir, c->number);
     /* Swap accounting may be off; then there is no file and nothing to forbid. */
-    if (g->memory == CGROUP_V2) {
+    if (c->parent->memory == CGROUP_V2) {
         rc = set_number(dir, "memory.max", bytes, err);
         cgroup_file_write(dir, "memory.swap.max", "0", NULL);
     } else {
@@ -56,18 +46,19 @@ static int limit_memory(const struct cgroups *g, uint64_t number, uint64_t bytes
     return rc;
 }
 
-static int limit_cpu(const struct cgroups *g, uint64_t number, double vcpus, struct error *err)
+static int limit_cpu(const struct cgroup *c, double vcpus, struct error *err)
 {
     char dir[GROUP_PATH_MAX], text[64];
     unsigned period_us = CGROUP_PERIOD_US, quota_us;
-    int rc = make_group(dir, g->cpu_dir, number, err);
+    int rc;
 
-    if (rc || vcpus >= (double)sysconf(_SC_NPROCESSORS_ONLN))
-        return rc;
+    if (vcpus >= (double)sysconf(_SC_NPROCESSORS_ONLN))
+        return 0;
+    group_dir(dir, c->parent->cpu_dir, c->number);
     if (vcpus * period_us < QUOTA_US_MIN)
         period_us = CGROUP_PERIOD_US_MAX;
     quota_us = (unsigned)MAX(vcpus * period_us, QUOTA_US_MIN);
-    if (g->cpu == CGROUP_V2) {
+    if (c->parent->cpu == CGROUP_V2) {
         snprintf(text, sizeof(text), "%u %u", quota_us, period_us);
         return cgroup_file_write(dir, "cpu.max", text, err);
     }
@@ -75,20 +66,14 @@ static int limit_cpu(const struct cgroups *g, uint64_t number, double vcpus, str
     return rc ? rc : set_number(dir, "cpu.cfs_quota_us", quota_us, err);
 }
 
-int cgroup_new(struct cgroup *c, const struct cgroups *parent, uint64_t number,
-               uint64_t memory_bytes, double vcpus, struct error *err)
+int cgroup_limit(const struct cgroup *c, uint64_t memory_bytes, double vcpus, struct error *err)
 {
-    struct cgroup made = { .parent = parent, .number = number };
     int rc = 0;
 
-    if (parent->memory != CGROUP_NONE)
-        rc = limit_memory(parent, number, memory_bytes, err);
-    if (!rc && parent->cpu != CGROUP_NONE)
-        rc = limit_cpu(parent, number, vcpus, err);
-    if (rc)
-        cgroup_remove(&made);
-    else
-        *c = made;
+    if (c->parent->memory != CGROUP_NONE)
+        rc = limit_memory(c, memory_bytes, err);
+    if (!rc && c->parent->cpu != CGROUP_NONE)
+        rc = limit_cpu(c, vcpus, err);
     return rc;
 }
 
@@ -103,6 +88,25 @@ static unsigned group_dirs(const struct cgroup *c, char dirs[2][GROUP_PATH_MAX])
     if (g && g->cpu != CGROUP_NONE && (count == 0 || strcmp(g->memory_dir, g->cpu_dir) != 0))
         group_dir(dirs[count++], g->cpu_dir, c->number);
     return count;
+}
+
+int cgroup_new(struct cgroup *c, const struct cgroups *parent, uint64_t number, struct error *err)
+{
+    struct cgroup made = { .parent = parent, .number = number };
+    char dirs[2][GROUP_PATH_MAX];
+    unsigned n = group_dirs(&made, dirs);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (mkdir(dirs[i], 0755) != 0 && errno != EEXIST) {
+            int rc = fail(err, E_IO, "cannot make the control group '%.400s': %s", dirs[i],
+                          strerror(errno));
+
+            cgroup_remove(&made);
+            return rc;
+        }
+    }
+    *c = made;
+    return 0;
 }
 
 int cgroup_open_members(const struct cgroup *c, int fds[2], unsigned *count, struct error *err)

@@ -41,12 +41,14 @@ void cgroups_open(struct cgroups *g, uint64_t salt);
 /* Remove the folders. Accepts one that is closed. */
 void cgroups_close(struct cgroups *g);
 
+/* Make group NUMBER, without limits yet. */
+int cgroup_new(struct cgroup *c, const struct cgroups *parent, uint64_t number, struct error *err);
+
 /*
- * Make group NUMBER with MEMORY_BYTES of memory and no swap, and VCPUS of CPU time (no limit
- * when that is as many as there are cores or more).
+ * Give the group MEMORY_BYTES of memory and no swap, and VCPUS of CPU time (no limit when that
+ * is as many as there are cores or more).
  */
-int cgroup_new(struct cgroup *c, const struct cgroups *parent, uint64_t number,
-               uint64_t memory_bytes, double vcpus, struct error *err);
+int cgroup_limit(const struct cgroup *c, uint64_t memory_bytes, double vcpus, struct error *err);
 
 /*
  * Open the group's membership files: who writes "0" to each is in. Stores 0 to 2 descriptors, which

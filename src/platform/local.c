@@ -177,13 +177,14 @@ static int invoke(struct local_platform *l, struct local_process *p,
                   const struct platform_start *start, bool cold, uint64_t started,
                   struct error *err)
 {
+    double vcpus = start->memory_mb * l->limits.vcpus_per_mb;
     int rc;
 
     p->started = started;
     p->timeout_ms = start->timeout_ms;
     p->deadline = started + start->timeout_ms * NS_PER_MS;
     p->cold = cold;
-    rc = local_process_invoke(p, start, &l->scratch, err);
+    rc = local_process_invoke(p, start, vcpus, &l->scratch, err);
     if (rc)
         local_process_kill(p);
     else
@@ -191,14 +192,14 @@ static int invoke(struct local_platform *l, struct local_process *p,
     return rc;
 }
 
-/* Hand the invocation to an idle process of that size; those found dead are dropped. */
+/* Hand the invocation to an idle process of MEMORY_MB; those found dead are dropped. */
 static bool start_warm(struct local_platform *l, const struct platform_start *start,
-                       uint64_t started, uint64_t *id)
+                       uint32_t memory_mb, uint64_t started, uint64_t *id)
 {
     for (uint32_t i = l->count; i-- > 0;) {
         struct local_process *p = &l->processes[i];
 
-        if (is_idle(p) && p->memory_mb == start->memory_mb &&
+        if (is_idle(p) && p->memory_mb == memory_mb &&
             invoke(l, p, start, false, started, NULL) == 0) {
             *id = p->id;
             return true;
@@ -229,23 +230,30 @@ static void make_room(struct local_platform *l)
     }
 }
 
-static int start_cold(struct local_platform *l, const struct platform_start *start,
-                      uint64_t started, uint64_t *id, struct error *err)
+/* One more process, idle; it becomes the last of the table. */
+static int add_process(struct local_platform *l, struct error *err)
 {
     struct local_spawn s = { .path = l->worker_path,
                              .arg = l->worker_arg,
                              .cgroups = &l->cgroups,
-                             .number = ++l->last_group,
-                             .memory_mb = start->memory_mb,
-                             .vcpus = start->memory_mb * l->limits.vcpus_per_mb };
-    struct local_process *p;
+                             .number = ++l->last_group };
     int rc;
 
     make_room(l);
-    rc = local_process_spawn(&l->processes[l->count], &s, err);
+    rc = local_process_spawn(&l->processes[l->count], &s, &l->scratch, err);
+    l->count += rc == 0;
+    return rc;
+}
+
+static int start_cold(struct local_platform *l, const struct platform_start *start,
+                      uint64_t started, uint64_t *id, struct error *err)
+{
+    struct local_process *p;
+    int rc = add_process(l, err);
+
     if (rc)
         return rc;
-    p = &l->processes[l->count++];
+    p = &l->processes[l->count - 1];
     rc = invoke(l, p, start, true, started, err);
     if (!rc)
         *id = p->id;
@@ -261,7 +269,8 @@ static int local_start(struct platform *base, const struct platform_start *start
     if (count_where(l, is_running) >= l->limits.concurrency)
         return fail_retriable(err, E_FULL, "%u functions are running, which is the limit",
                               l->limits.concurrency);
-    if (start_warm(l, start, started, id))
+    /* First one of that size, then one that was prepared for any. */
+    if (start_warm(l, start, start->memory_mb, started, id) || start_warm(l, start, 0, started, id))
         return 0;
     return start_cold(l, start, started, id, err);
 }
@@ -390,6 +399,18 @@ int platform_local_new(const struct platform_local_options *o, struct env *env, 
         cgroups_open(&l->cgroups, env_random(env));
     *out = &l->base;
     return 0;
+}
+
+int platform_local_prepare(struct platform *p, uint32_t count, struct error *err)
+{
+    struct local_platform *l = local(p);
+    int rc = 0;
+
+    for (uint32_t i = 0; i < l->count; i++)
+        count -= count > 0 && is_idle(&l->processes[i]) && l->processes[i].memory_mb == 0;
+    while (!rc && count-- > 0 && l->count < l->room)
+        rc = add_process(l, err);
+    return rc;
 }
 
 const struct cgroups *platform_local_cgroups(struct platform *p)

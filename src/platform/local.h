@@ -14,9 +14,9 @@
  * platform), and an idle one ends when its socket closes. Control groups of a client that was
  * killed are removed by the next client.
  *
- * A cold start is about a millisecond of spawning and, with control groups, the wait of the
- * first process to enter one: 5-25 ms, which processes that start together share. A warm start
- * is a message.
+ * A cold start is about a millisecond of spawning and, with control groups, the wait of a
+ * process to enter one: 5-25 ms, which processes that start together share. A warm start is a
+ * message, and so is the start of a process that was prepared in time.
  */
 #ifndef GUST_PLATFORM_LOCAL_H
 #define GUST_PLATFORM_LOCAL_H
@@ -48,6 +48,14 @@ struct platform_local_options {
  */
 int platform_local_new(const struct platform_local_options *o, struct env *env, struct heap *heap,
                        struct platform **out, struct error *err);
+
+/*
+ * Have COUNT processes ready that have run nothing yet, for functions of any size: call it as
+ * soon as the fleet is known, and go on with what else there is to do. Returns at once; whoever
+ * starts before they are ready waits the rest. Invocations that find one are not cold. P must
+ * be a local platform.
+ */
+int platform_local_prepare(struct platform *p, uint32_t count, struct error *err);
 
 /* How limits are enforced; valid until close. P must be a local platform. */
 const struct cgroups *platform_local_cgroups(struct platform *p);

@@ -8,6 +8,7 @@
 #include "base/crc32c.h"
 #include "base/wire.h"
 
+#define ENTRY_MAGIC      0x31455347u /* "GSE1" */
 #define INVOCATION_MAGIC 0x31495347u /* "GSI1" */
 #define ANSWER_MAGIC     0x31415347u /* "GSA1" */
 
@@ -35,13 +36,27 @@ static bool unseal(struct slice message, uint32_t magic, struct wire_reader *r)
     return wire_u32(r) == magic;
 }
 
+void local_entry_encode(struct buf *out)
+{
+    size_t start = out->size;
+
+    wire_put_u32(out, ENTRY_MAGIC);
+    seal(out, start);
+}
+
+bool local_is_entry(struct slice message)
+{
+    struct wire_reader r;
+
+    return unseal(message, ENTRY_MAGIC, &r) && wire_done(&r);
+}
+
 void local_invocation_encode(const struct local_invocation *i, struct buf *out)
 {
     size_t start = out->size;
 
     wire_put_u32(out, INVOCATION_MAGIC);
     wire_put_u32(out, i->memory_mb);
-    wire_put_u32(out, i->cgroups);
     wire_put_u32(out, (i->has_fd ? FLAG_HAS_FD : 0u) | (i->limit_data ? FLAG_LIMIT_DATA : 0u));
     wire_put_u64(out, i->deadline);
     wire_put_bytes(out, i->payload);
@@ -57,14 +72,12 @@ int local_invocation_decode(struct slice message, struct local_invocation *out, 
     if (!unseal(message, INVOCATION_MAGIC, &r))
         return fail(err, E_FORMAT, "a message of %zu bytes is not an invocation", message.size);
     i.memory_mb = wire_u32(&r);
-    i.cgroups = wire_u32(&r);
     flags = wire_u32(&r);
     i.has_fd = flags & FLAG_HAS_FD;
     i.limit_data = flags & FLAG_LIMIT_DATA;
     i.deadline = wire_u64(&r);
     i.payload = wire_bytes(&r, PLATFORM_PAYLOAD_MAX);
-    if (!wire_done(&r) || i.memory_mb == 0 || (flags & ~(uint32_t)FLAGS_ALL) ||
-        i.cgroups > LOCAL_FDS_MAX - 1)
+    if (!wire_done(&r) || i.memory_mb == 0 || (flags & ~(uint32_t)FLAGS_ALL))
         return fail(err, E_FORMAT, "an invocation of %zu bytes is malformed", message.size);
     *out = i;
     return 0;

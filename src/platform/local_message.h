@@ -3,8 +3,9 @@
  * What the local platform and its function processes say to one another, each message one
  * packet of a SOCK_SEQPACKET pair, little-endian, with a checksum at the end:
  *
- *   invocation   client to process, with up to LOCAL_FDS_MAX descriptors beside it: first the
- *                membership files of the cgroups to enter, then the function's own descriptor
+ *   entry        client to process, once and first: go into these control groups, whose
+ *                membership files come as descriptors
+ *   invocation   client to process, with the function's own descriptor if it has one
  *   answer       process to client, when the entry point returned
  *
  * Both sides treat the other's bytes as untrusted: lengths are bounded and checked.
@@ -14,16 +15,15 @@
 
 #include "platform/platform.h"
 
-/* Two cgroup hierarchies and the function's descriptor. */
-#define LOCAL_FDS_MAX 3
+/* Most descriptors beside one message: two hierarchies of control groups. */
+#define LOCAL_FDS_MAX 2
 /* Longer packets are refused unread. */
 #define LOCAL_MESSAGE_MAX (PLATFORM_PAYLOAD_MAX + 256)
 
 struct local_invocation {
     uint32_t memory_mb;
-    uint32_t cgroups;     /* leading descriptors that are cgroup membership files */
-    bool has_fd;          /* the last descriptor is the function's */
-    bool limit_data;      /* no cgroup: bound the process's own memory instead */
+    bool has_fd;          /* a descriptor comes with it */
+    bool limit_data;      /* no control group: bound the process's own memory instead */
     uint64_t deadline;    /* CLOCK_MONOTONIC, in nanoseconds */
     struct slice payload; /* borrowed from the message when decoded */
 };
@@ -36,8 +36,12 @@ struct local_answer {
 };
 
 /* Append to OUT. */
+void local_entry_encode(struct buf *out);
 void local_invocation_encode(const struct local_invocation *i, struct buf *out);
 void local_answer_encode(const struct local_answer *a, struct buf *out);
+
+/* Whether MESSAGE is a well-formed entry. */
+bool local_is_entry(struct slice message);
 
 /* E_FORMAT unless MESSAGE is exactly one well-formed message of that kind. */
 int local_invocation_decode(struct slice message, struct local_invocation *out, struct error *err);

@@ -75,64 +75,71 @@ static int spawn(const struct local_spawn *s, int socket, pid_t *pid, struct err
     return rc ? fail(err, E_IO, "cannot start '%s': %s", s->path, strerror(rc)) : 0;
 }
 
-int local_process_spawn(struct local_process *p, const struct local_spawn *s, struct error *err)
+/*
+ * The process enters its group by itself: the kernel makes the first move wait many milliseconds,
+ * which processes starting together spend at the same time.
+ */
+static int send_entry(const struct local_process *p, struct buf *scratch, struct error *err)
 {
-    struct local_process made = { .memory_mb = s->memory_mb };
-    int pair[2] = { -1, -1 };
+    int fds[LOCAL_FDS_MAX];
+    unsigned count = 0;
+    int rc = cgroup_open_members(&p->cgroup, fds, &count, err);
+
+    if (!rc && count) {
+        buf_reset(scratch);
+        local_entry_encode(scratch);
+        rc = local_send(p->socket, buf_slice(scratch), fds, count, err);
+    }
+    while (count > 0)
+        close(fds[--count]);
+    return rc;
+}
+
+int local_process_spawn(struct local_process *p, const struct local_spawn *s, struct buf *scratch,
+                        struct error *err)
+{
+    struct local_process made = { 0 };
+    int pair[2];
     int rc;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return fail(err, E_IO, "cannot make a socket pair for a function: %s", strerror(errno));
-    rc = cgroup_new(&made.cgroup, s->cgroups, s->number, s->memory_mb * MIB, s->vcpus, err);
-    if (rc)
-        goto out;
-    rc = spawn(s, pair[1], &made.pid, err);
-    if (rc) {
-        cgroup_remove(&made.cgroup);
-        goto out;
-    }
     made.socket = pair[0];
-    pair[0] = -1;
-    *p = made;
-out:
-    if (pair[0] >= 0)
-        close(pair[0]);
+    rc = cgroup_new(&made.cgroup, s->cgroups, s->number, err);
+    /* The socket keeps the message until the process is there to read it. */
+    if (!rc)
+        rc = send_entry(&made, scratch, err);
+    if (!rc)
+        rc = spawn(s, pair[1], &made.pid, err);
     close(pair[1]);
+    if (rc)
+        local_process_release(&made);
+    else
+        *p = made;
     return rc;
 }
 
-int local_process_invoke(struct local_process *p, const struct platform_start *start,
+int local_process_invoke(struct local_process *p, const struct platform_start *start, double vcpus,
                          struct buf *scratch, struct error *err)
 {
-    struct local_invocation i = { .memory_mb = p->memory_mb,
+    struct local_invocation i = { .memory_mb = start->memory_mb,
                                   .has_fd = start->fd >= 0,
-                                  .limit_data =
-                                      !p->cgroup.parent || p->cgroup.parent->memory == CGROUP_NONE,
+                                  .limit_data = p->cgroup.parent->memory == CGROUP_NONE,
                                   .deadline = p->deadline,
                                   .payload = start->payload };
-    int fds[LOCAL_FDS_MAX];
-    unsigned count = 0, members;
-    int rc = 0;
+    int rc;
 
-    /*
-     * The process enters its group by itself: the kernel makes the first move wait several
-     * milliseconds, which processes starting together spend at the same time.
-     */
-    if (!p->inside)
-        rc = cgroup_open_members(&p->cgroup, fds, &count, err);
-    if (rc)
-        return rc;
-    i.cgroups = members = count;
-    if (i.has_fd)
-        fds[count++] = start->fd;
+    if (p->memory_mb == 0) {
+        rc = cgroup_limit(&p->cgroup, start->memory_mb * MIB, vcpus, err);
+        if (rc)
+            return rc;
+        p->memory_mb = start->memory_mb;
+    }
     buf_reset(scratch);
     local_invocation_encode(&i, scratch);
-    rc = scratch->failed ? fail(err, E_MEMORY, "no memory for an invocation")
-                         : local_send(p->socket, buf_slice(scratch), fds, count, err);
-    while (members > 0)
-        close(fds[--members]);
-    p->inside = p->inside || rc == 0;
-    return rc;
+    if (scratch->failed)
+        return fail(err, E_MEMORY, "no memory for an invocation");
+    return local_send(p->socket, buf_slice(scratch), &start->fd, i.has_fd, err);
 }
 
 void local_process_kill(struct local_process *p)

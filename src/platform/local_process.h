@@ -11,10 +11,9 @@
 struct local_process {
     pid_t pid; /* unreaped until local_process_reap() says so, hence never another's */
     int socket;
-    uint32_t memory_mb;
+    uint32_t memory_mb; /* 0 until its first invocation: any size will do */
     struct cgroup cgroup;
-    bool inside; /* it was told to enter its cgroup */
-    bool gone;   /* not to be used again: its end is awaited */
+    bool gone; /* not to be used again: its end is awaited */
 
     uint64_t id; /* the invocation it runs; 0: none */
     uint64_t started, deadline, timeout_ms;
@@ -28,15 +27,17 @@ struct local_spawn {
     const char *path, *arg; /* ARG may be NULL */
     const struct cgroups *cgroups;
     uint64_t number; /* of its control group */
-    uint32_t memory_mb;
-    double vcpus;
 };
 
-/* Start a process in a control group of its own; fills P. It waits for an invocation. */
-int local_process_spawn(struct local_process *p, const struct local_spawn *s, struct error *err);
+/*
+ * Start a process in a control group of its own, without limits yet; fills P. It waits for an
+ * invocation. SCRATCH is overwritten.
+ */
+int local_process_spawn(struct local_process *p, const struct local_spawn *s, struct buf *scratch,
+                        struct error *err);
 
-/* Send an invocation. SCRATCH is overwritten. */
-int local_process_invoke(struct local_process *p, const struct platform_start *start,
+/* Set the limits if this is its first invocation, and send it. SCRATCH is overwritten. */
+int local_process_invoke(struct local_process *p, const struct platform_start *start, double vcpus,
                          struct buf *scratch, struct error *err);
 
 /* End it now, whatever it does, unless that was done before; its end is then awaited. */

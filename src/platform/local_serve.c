@@ -25,6 +25,8 @@ struct server {
     size_t mapped_bytes; /* what the program itself maps: little, unless a sanitizer is in it */
     struct env *env;
     struct buf in, out;
+    int outside; /* not 0: it could not enter its control groups, for this reason */
+    struct error why_outside;
 };
 
 /*
@@ -97,11 +99,13 @@ static void arm_timer(uint64_t ns)
     setitimer(ITIMER_REAL, &t, NULL);
 }
 
-static int enter_cgroup(int fd, struct error *err)
+/* Go into the control groups whose membership files FDS are; failure is for the next answer. */
+static void enter_groups(struct server *s, const int *fds, unsigned count)
 {
-    if (write(fd, "0", 1) == 1)
-        return 0;
-    return fail(err, E_IO, "cannot enter the function's cgroup: %s", strerror(errno));
+    for (unsigned i = 0; i < count && !s->outside; i++)
+        if (write(fds[i], "0", 1) != 1)
+            s->outside = fail(&s->why_outside, E_IO,
+                              "cannot enter the function's control group: %s", strerror(errno));
 }
 
 /*
@@ -116,19 +120,6 @@ static int limit_data(const struct server *s, uint32_t memory_mb, struct error *
     if (setrlimit(RLIMIT_DATA, &data) == 0)
         return 0;
     return fail(err, E_IO, "cannot limit the function to %u MB: %s", memory_mb, strerror(errno));
-}
-
-/* Put the process inside its limits: control groups the first time, if any, or its own. */
-static int enter_limits(const struct server *s, const struct local_invocation *i, const int *fds,
-                        struct error *err)
-{
-    int rc = 0;
-
-    for (uint32_t n = 0; n < i->cgroups && !rc; n++)
-        rc = enter_cgroup(fds[n], err);
-    if (!rc && i->limit_data)
-        rc = limit_data(s, i->memory_mb, err);
-    return rc;
 }
 
 static int call_entry(struct server *s, const struct local_invocation *i, int fd, struct error *err)
@@ -166,41 +157,53 @@ static int answer(struct server *s, int code, const struct error *why)
     return local_send(s->socket, buf_slice(&s->out), NULL, 0, NULL);
 }
 
-/* One invocation. False when the process should end, with STATUS set. */
-static bool serve_one(struct server *s, int *status)
+/* Everything from an invocation to its answer. */
+static int serve_invocation(struct server *s, const struct local_invocation *i, int fd)
 {
-    struct local_invocation i = { 0 };
-    struct error err = { 0 };
+    struct error err = s->why_outside;
+    int rc = s->outside;
+
+    if (!rc && i->limit_data)
+        rc = limit_data(s, i->memory_mb, &err);
+    if (!rc)
+        rc = call_entry(s, i, fd, &err);
+    rc = answer(s, MIN(rc, 0), &err);
+    /* Idle processes give back what they can. */
+    malloc_trim(0);
+    return rc;
+}
+
+/* One message. 0, or why the process should end. */
+static int serve_one(struct server *s, struct error *err)
+{
+    struct local_invocation i;
     int fds[LOCAL_FDS_MAX];
     unsigned count = 0;
-    int rc = local_receive(s->socket, true, &s->in, fds, &count, &err);
+    int rc = local_receive(s->socket, true, &s->in, fds, &count, err);
 
-    if (!rc)
-        rc = local_invocation_decode(buf_slice(&s->in), &i, &err);
-    if (!rc && count != i.cgroups + i.has_fd)
-        rc = fail(&err, E_FORMAT, "an invocation came with %u descriptors instead of %u", count,
-                  i.cgroups + i.has_fd);
-    if (rc) {
-        *status = rc == E_CLOSED ? 0 : 1;
-        if (*status)
-            log_warn("function process ends: %s", err.text);
-    } else {
-        rc = enter_limits(s, &i, fds, &err);
-        if (!rc)
-            rc = call_entry(s, &i, i.has_fd ? fds[count - 1] : -1, &err);
-        rc = answer(s, MIN(rc, 0), &err);
-        /* Idle processes give back what they can. */
-        malloc_trim(0);
+    if (rc)
+        goto out;
+    if (local_is_entry(buf_slice(&s->in))) {
+        enter_groups(s, fds, count);
+        goto out;
     }
-    for (unsigned n = 0; n < count; n++)
-        close(fds[n]);
-    return rc == 0;
+    rc = local_invocation_decode(buf_slice(&s->in), &i, err);
+    if (!rc && count != i.has_fd)
+        rc = fail(err, E_FORMAT, "an invocation came with %u descriptors instead of %u", count,
+                  i.has_fd);
+    if (!rc)
+        rc = serve_invocation(s, &i, i.has_fd ? fds[0] : -1);
+out:
+    while (count > 0)
+        close(fds[--count]);
+    return rc;
 }
 
 int local_serve(int socket, platform_entry_fn entry)
 {
     struct server s = { .socket = socket, .entry = entry, .mapped_bytes = mapped_data() };
-    int status = 0;
+    struct error err = { 0 };
+    int rc;
 
     take_over_process(socket);
     if (client_is_gone(socket))
@@ -209,11 +212,14 @@ int local_serve(int socket, platform_entry_fn entry)
     s.env = local_env_new(&s.heap);
     buf_init(&s.in, &s.heap, LOCAL_MESSAGE_MAX + 1);
     buf_init(&s.out, &s.heap, LOCAL_MESSAGE_MAX);
-    while (serve_one(&s, &status))
-        ;
+    do
+        rc = serve_one(&s, &err);
+    while (!rc);
+    if (rc != E_CLOSED)
+        log_warn("a function's process ends: %s", err.text);
     local_env_free(s.env);
     heap_release(&s.heap);
-    return status;
+    return rc == E_CLOSED ? 0 : 1;
 }
 
 bool local_serve_has_client(int socket)

@@ -412,6 +412,30 @@ static void a_process_is_used_again_for_the_same_memory(void **state)
     assert_string_not_equal(first.words, other.words);
 }
 
+static void a_prepared_process_runs_at_once_within_its_limits(void **state)
+{
+    struct fixture *f = *state;
+    struct platform_exit e;
+    uint64_t before;
+
+    assert_int_equal(platform_local_prepare(f->platform, 2, NULL), 0);
+    assert_int_equal(platform_local_prepare(f->platform, 2, NULL), 0);
+    env_sleep(f->env, 100 * NS_PER_MS);
+    before = env_now(f->env);
+    e = run(f, "now");
+    print_message("start to entry: prepared %.2f ms\n",
+                  (double)(strtoull(e.words, NULL, 10) - before) / NS_PER_MS);
+    assert_false(e.cold);
+    /* A sanitizer does not survive a malloc() that hits a resource limit. */
+    start(f, SANITIZED && !platform_local_cgroups(f->platform)->memory ? "heap 400" : "alloc 400",
+          128, 20000);
+    e = next_exit(f);
+    assert_false(e.cold);
+    assert_int_equal(e.reason, PLATFORM_MEMORY);
+    start(f, "done", 512, 1000);
+    assert_true(next_exit(f).cold);
+}
+
 static void an_idle_process_that_died_is_not_used(void **state)
 {
     struct fixture *f = *state;
@@ -700,6 +724,8 @@ int main(int argc, char **argv)
         TEST(the_function_knows_its_deadline),
         TEST(stop_ends_a_function_and_ignores_others),
         TEST(a_process_is_used_again_for_the_same_memory),
+        TEST(a_prepared_process_runs_at_once_within_its_limits),
+        TEST_RESOURCE(a_prepared_process_runs_at_once_within_its_limits),
         TEST(an_idle_process_that_died_is_not_used),
         TEST(peak_memory_of_a_reused_process_is_that_of_the_invocation),
         TEST(a_full_payload_and_a_descriptor_arrive),

@@ -46,7 +46,6 @@ static int tear_down(void **state)
 
 static const struct local_invocation example = {
     .memory_mb = 1769,
-    .cgroups = 2,
     .has_fd = true,
     .deadline = 1234567890123,
     .payload = { "rank: 3", 7 },
@@ -60,11 +59,24 @@ static void an_invocation_comes_out_as_it_went_in(void **state)
     local_invocation_encode(&example, &f->out);
     assert_int_equal(local_invocation_decode(buf_slice(&f->out), &i, NULL), 0);
     assert_int_equal(i.memory_mb, example.memory_mb);
-    assert_int_equal(i.cgroups, 2);
     assert_true(i.has_fd);
     assert_false(i.limit_data);
     assert_int_equal(i.deadline, example.deadline);
     assert_true(slice_equal(i.payload, example.payload));
+}
+
+static void an_entry_is_only_an_entry(void **state)
+{
+    struct fixture *f = *state;
+    struct local_invocation i;
+
+    local_entry_encode(&f->out);
+    assert_true(local_is_entry(buf_slice(&f->out)));
+    assert_false(local_is_entry(slice(f->out.data, f->out.size - 1)));
+    assert_int_equal(local_invocation_decode(buf_slice(&f->out), &i, NULL), E_FORMAT);
+    buf_reset(&f->out);
+    local_invocation_encode(&example, &f->out);
+    assert_false(local_is_entry(buf_slice(&f->out)));
 }
 
 static void an_answer_comes_out_as_it_went_in(void **state)
@@ -194,6 +206,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(an_invocation_comes_out_as_it_went_in),
+        TEST(an_entry_is_only_an_entry),
         TEST(an_answer_comes_out_as_it_went_in),
         TEST(any_damaged_byte_and_any_cut_is_refused),
         TEST(a_packet_that_is_too_long_is_refused),
