@@ -4,17 +4,16 @@
  * check gives one line: ok, a note (it works, but not fully), or a problem (it does not).
  */
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/args.h"
+#include "cli/commands.h"
 #include "platform/local.h"
 #include "platform/local_env.h"
-
-int cmd_doctor(int argc, char **argv);
 
 #define CHECKS_MAX      16
 #define TRIAL_TIMEOUT_S 5
@@ -293,32 +292,23 @@ static bool check_all(struct doctor *d)
     return true;
 }
 
-static int usage(FILE *to, int status)
-{
-    fputs("usage: gust doctor [--json]\n"
-          "Says whether this machine can train and how functions are held to their limits.\n",
-          to);
-    return status;
-}
-
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
-                                             { "help", no_argument, NULL, 'h' },
-                                             { 0 } };
-    struct doctor d = { 0 };
     bool json = false, able;
-    int c;
+    const struct arg table[] = {
+        { .name = "json", .kind = ARG_FLAG, .out = &json, .help = "as JSON, for scripts" },
+        { 0 },
+    };
+    const struct args_command command = {
+        .name = "gust doctor",
+        .summary = "whether this machine can train, and how functions are limited on it",
+        .table = table,
+    };
+    struct doctor d = { 0 };
+    int status = args_parse(&command, argc, argv, NULL);
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (c == 'h')
-            return usage(stdout, 0);
-        if (c != 'j')
-            return usage(stderr, 2);
-        json = true;
-    }
-    if (optind < argc)
-        return usage(stderr, 2);
+    if (status != ARGS_GO)
+        return status;
     d.env = local_env_new(&d.heap);
     able = check_all(&d);
     if (json)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gust-worker: the program that is a function on this machine. Started by gust, not by people. */
-#include "gust.h"
+#include "cli/commands.h"
 #include "platform/local_serve.h"
 #include "worker/worker.h"
 
@@ -20,7 +20,7 @@ static int run_worker(const struct platform_call *call, struct error *err)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        printf("gust-worker, trainer interface %d\n", GUST_ABI);
+        printf("gust-worker " GUST_VERSION "\n");
         return 0;
     }
     if (argc > 1 || !local_serve_has_client(LOCAL_SERVE_FD)) {
