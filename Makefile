@@ -24,7 +24,7 @@ Q       := $(if $(filter 0,$(V)),@)
 
 WARNINGS := -Wall -Wextra -Werror -Wpedantic -Wdeclaration-after-statement -Wformat=2 \
             -Wno-format-nonliteral -Wold-style-definition -Wstrict-prototypes -Wmissing-prototypes \
-            -Wpointer-arith -Wvla -Wwrite-strings -Wundef -Wshadow -Wno-psabi
+            -Wpointer-arith -Wvla -Wwrite-strings -Wundef -Wshadow -Wno-missing-field-initializers -Wno-psabi
 # No contraction and no reassociation: the same bits on every CPU and with both compilers.
 NUMERIC  := -fno-math-errno -ffp-contract=off
 CFLAGS   ?= -O3 -g

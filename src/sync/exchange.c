@@ -34,7 +34,6 @@ int exchange_new(const char *name, const struct exchange_options *o, struct exch
     x->keys = heap_alloc(o->heap, keys * sizeof(*x->keys));
     x->sizes = heap_alloc(o->heap, keys * sizeof(*x->sizes));
     x->views = heap_alloc(o->heap, keys * sizeof(*x->views));
-    x->memory = heap_alloc(o->heap, keys * sizeof(*x->memory));
     x->pieces = heap_alloc(o->heap, o->shards_max * sizeof(*x->pieces));
     sum_sources_init(&x->sources, o->heap, o->ranks_max);
     *out = x;
@@ -48,7 +47,6 @@ void exchange_free(struct exchange *x)
     heap_free(x->heap, x->keys);
     heap_free(x->heap, x->sizes);
     heap_free(x->heap, x->views);
-    heap_free(x->heap, x->memory);
     heap_free(x->heap, x->pieces);
     sum_sources_release(&x->sources, x->heap);
     heap_free(x->heap, x);

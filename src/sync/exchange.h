@@ -81,7 +81,6 @@ struct exchange {
     struct params_key *keys;
     size_t *sizes;
     struct slice *views;
-    void **memory;
     struct sum_view *pieces;
     struct sum_sources sources;
 };

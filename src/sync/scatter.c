@@ -46,6 +46,7 @@ static void own_pieces(const struct exchange_step *s, uint32_t *lo, uint32_t *hi
 static int scatter_begin(struct exchange *x, const struct exchange_step *s,
                          struct exchange_part *part, struct error *err)
 {
+    void *memory;
     int rc;
 
     x->keys[0] = part_key(s, s->rank, 0);
@@ -54,11 +55,11 @@ static int scatter_begin(struct exchange *x, const struct exchange_step *s,
         x->keys[1 + i] = part_key(s, s->rank, 1 + i);
         x->sizes[1 + i] = shape_piece_floats(x->shape, s->shards, i) * sizeof(float);
     }
-    rc = params_reserve(x->params, x->keys, x->sizes, 1 + s->shards, x->memory, err);
+    rc = params_reserve(x->params, x->keys, x->sizes, 1 + s->shards, &memory, err);
     if (rc)
         return rc;
-    part->head = x->memory[0];
-    part->floats = x->memory[1];
+    part->head = memory;
+    part->floats = (float *)((char *)memory + x->sizes[0]);
     part_begin(x->shape, part->head, part->floats, &part->out);
     return 0;
 }
@@ -122,36 +123,39 @@ static int build_piece(struct exchange *x, const struct exchange_step *s, uint32
     return 0;
 }
 
+/* Steps 3 and 4 for one piece. */
+static int aggregate_piece(struct exchange *x, const struct exchange_step *s, uint32_t lo,
+                           uint32_t hi, uint32_t piece, struct error *err)
+{
+    struct params_key key = sum_key(s, piece);
+    size_t size = sum_piece_bytes(x->shape, s->shards, piece);
+    uint64_t from = env_now(x->env), built;
+    void *memory;
+    int rc = params_reserve(x->params, &key, &size, 1, &memory, err);
+
+    if (!rc)
+        rc = build_piece(x, s, lo, hi, piece, memory, err);
+    built = env_now(x->env);
+    x->times.dl_shard_ns += built - from;
+    if (!rc)
+        rc = params_publish(x->params, &key, 1, err);
+    x->times.bytes_up += size;
+    x->times.ul_aggr_ns += env_now(x->env) - built;
+    /* A replacement may find that the rank it replaces had got this far. */
+    return rc == E_EXISTS ? 0 : rc;
+}
+
 /* Steps 3 and 4 for pieces LO .. HI-1. */
 static int aggregate(struct exchange *x, const struct exchange_step *s, uint32_t lo, uint32_t hi,
                      struct error *err)
 {
-    uint64_t t0 = env_now(x->env), t1, t2;
-    struct params_key *keys;
+    uint64_t from = env_now(x->env);
     int rc = wait_parts(x, s, lo, hi, err);
 
-    t1 = env_now(x->env);
-    x->times.dl_wait_ns += t1 - t0;
-    if (rc)
-        return rc;
-    keys = x->keys;
-    for (uint32_t i = lo; i < hi; i++) {
-        keys[i - lo] = sum_key(s, i);
-        x->sizes[i - lo] = sum_piece_bytes(x->shape, s->shards, i);
-    }
-    rc = params_reserve(x->params, keys, x->sizes, hi - lo, x->memory, err);
-    if (rc)
-        return rc == E_EXISTS ? 0 : rc;
+    x->times.dl_wait_ns += env_now(x->env) - from;
     for (uint32_t i = lo; !rc && i < hi; i++)
-        rc = build_piece(x, s, lo, hi, i, x->memory[i - lo], err);
-    t2 = env_now(x->env);
-    x->times.dl_shard_ns += t2 - t1;
-    if (!rc)
-        rc = params_publish(x->params, keys, hi - lo, err);
-    for (uint32_t i = lo; i < hi; i++)
-        x->times.bytes_up += sum_piece_bytes(x->shape, s->shards, i);
-    x->times.ul_aggr_ns += env_now(x->env) - t2;
-    return rc == E_EXISTS ? 0 : rc;
+        rc = aggregate_piece(x, s, lo, hi, i, err);
+    return rc;
 }
 
 /* Step 5. */
