@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "math/normal.h"
 
-#include "base/random.h"
 #include "math/functions.h"
 
 /* Beyond these probabilities the tail's approximation is used. */
@@ -44,7 +43,8 @@ static double tail(double p)
 
 float normal_deviate(uint64_t bits)
 {
-    double p = random_unit64(bits) + 0x1p-54;
+    /* The middles of 2^52 equal parts: exact, symmetric, and never 0 or 1. */
+    double p = ((double)(bits >> 12) + 0.5) * 0x1p-52;
 
     if (p < TAIL)
         return (float)tail(p);
