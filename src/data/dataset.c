@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a data set. Shards and blocks hold powers of two of rows, so that a row's shard, its
+ * block and its place are shifts and masks of its number within the split: a fill searches
+ * nothing. Shards are mapped, and blocks checked, when one of their rows is first asked for.
+ */
+#include "data/dataset.h"
+
+#include <inttypes.h>
+
+#include "data/format.h"
+#include "data/shard.h"
+
+/* Rows whose addresses are worked out at once, and how many of them are in flight to the cache. */
+#define PIECE     256u
+#define IN_FLIGHT 32u
+
+struct dataset_shards {
+    struct slice *views; /* by shard; data NULL: not mapped yet */
+    struct shard *shards;
+    uint8_t *checked;     /* by block of the split */
+    uint64_t *lane_first; /* lanes + 1 entries */
+    uint32_t count;
+};
+
+/* ---- opening ---- */
+
+static struct dataset_shards *new_shards(struct dataset *d, enum dataset_split split)
+{
+    const struct manifest *m = d->manifest;
+    uint64_t blocks = (m->rows[split] >> m->block_shift) + 1;
+    struct dataset_shards *s = heap_alloc(d->heap, sizeof(*s));
+
+    s->count = shard_count(m, split);
+    s->views = heap_try_alloc(d->heap, s->count, sizeof(*s->views));
+    s->shards = heap_try_alloc(d->heap, s->count, sizeof(*s->shards));
+    s->checked = heap_try_alloc(d->heap, blocks, 1);
+    s->lane_first = heap_alloc(d->heap, (d->lanes + 1) * sizeof(*s->lane_first));
+    for (uint32_t q = 0; q < d->lanes; q++)
+        s->lane_first[q + 1] = s->lane_first[q] + d->lane_rows[split][q];
+    return s;
+}
+
+static void free_shards(struct dataset *d, struct dataset_shards *s)
+{
+    if (!s)
+        return;
+    for (uint32_t i = 0; s->views && i < s->count; i++)
+        if (s->views[i].data)
+            objects_unmap(d->objects, s->views[i]);
+    heap_free(d->heap, s->views);
+    heap_free(d->heap, s->shards);
+    heap_free(d->heap, s->checked);
+    heap_free(d->heap, s->lane_first);
+    heap_free(d->heap, s);
+}
+
+static int read_manifest(struct dataset *d, struct error *err)
+{
+    char name[OBJECTS_NAME_MAX + 1];
+    struct buf text;
+    int rc;
+
+    buf_init(&text, d->heap, FORMAT_MANIFEST_MAX);
+    format_object_name(name, d->prefix, "manifest");
+    rc = objects_get_all(d->objects, name, &text, err);
+    rc = rc ? rc : manifest_read(d->manifest, d->heap, buf_slice(&text), err);
+    buf_release(&text);
+    return rc;
+}
+
+static int read_lanes(struct dataset *d, struct error *err)
+{
+    char name[OBJECTS_NAME_MAX + 1];
+    struct lane_tables t = { 0 };
+    struct slice bytes;
+    int rc;
+
+    format_object_name(name, d->prefix, "lanes");
+    rc = objects_map(d->objects, name, &bytes, err);
+    if (rc)
+        return rc;
+    rc = lane_tables_read(&t, d->heap, d->manifest, bytes, err);
+    objects_unmap(d->objects, bytes);
+    if (rc)
+        return rc;
+    for (unsigned s = 0; s < DATASET_SPLITS; s++)
+        d->lane_rows[s] = t.rows[s];
+    d->key_first = t.key_first;
+    return 0;
+}
+
+static int open_parts(struct dataset *d, struct error *err)
+{
+    const struct manifest *m = d->manifest;
+    int rc = read_manifest(d, err);
+
+    if (rc)
+        return rc;
+    d->data = m->data;
+    d->lanes = m->lanes;
+    d->row_words_max = m->row_words_max;
+    rc = read_lanes(d, err);
+    for (unsigned s = 0; !rc && s < DATASET_SPLITS; s++) {
+        d->rows[s] = m->rows[s];
+        d->bytes[s] = m->words[s] * sizeof(uint32_t);
+        d->nonzeros[s] = m->nonzeros[s];
+        d->shards[s] = new_shards(d, s);
+        if (!d->shards[s]->views || !d->shards[s]->shards || !d->shards[s]->checked)
+            rc = fail(err, E_MEMORY, "no memory for the table of %" PRIu64 " rows", d->rows[s]);
+    }
+    return rc;
+}
+
+int dataset_open(struct dataset *d, struct objects *objects, const char *prefix, struct heap *heap,
+                 struct error *err)
+{
+    struct dataset got = { .objects = objects, .heap = heap };
+    struct error inner = { 0 };
+    int rc;
+
+    if (strlen(prefix) >= sizeof(got.prefix))
+        return fail(err, E_INVALID, "the name '%.40s...' is too long for a data set", prefix);
+    snprintf(got.prefix, sizeof(got.prefix), "%s", prefix);
+    got.manifest = heap_alloc(heap, sizeof(*got.manifest));
+    rc = open_parts(&got, &inner);
+    if (rc) {
+        dataset_close(&got);
+        return fail(err, rc, "cannot open the data set '%s': %s", prefix, inner.text);
+    }
+    *d = got;
+    return 0;
+}
+
+void dataset_close(struct dataset *d)
+{
+    if (!d->heap)
+        return;
+    for (unsigned s = 0; s < DATASET_SPLITS; s++) {
+        free_shards(d, d->shards[s]);
+        heap_free(d->heap, d->lane_rows[s]);
+    }
+    heap_free(d->heap, d->key_first);
+    heap_free(d->heap, d->manifest);
+    *d = (struct dataset){ 0 };
+}
+
+/* ---- first reads ---- */
+
+static int map_shard(struct dataset *d, enum dataset_split split, uint32_t shard, struct error *err)
+{
+    struct dataset_shards *s = d->shards[split];
+    struct error inner = { 0 };
+    char name[OBJECTS_NAME_MAX + 1];
+    struct slice bytes;
+    int rc;
+
+    format_shard_name(name, d->prefix, split, shard);
+    rc = objects_map(d->objects, name, &bytes, err);
+    if (rc)
+        return rc;
+    rc = shard_open(&s->shards[shard], d->manifest, split, shard, bytes, &inner);
+    if (rc) {
+        objects_unmap(d->objects, bytes);
+        return fail(err, rc, "cannot use shard '%s': %s", name, inner.text);
+    }
+    s->views[shard] = bytes;
+    return 0;
+}
+
+/* Map and check the block of ROW. Out of line: it happens once per block. */
+static __attribute__((noinline, cold)) int first_read(struct dataset *d, enum dataset_split split,
+                                                      uint64_t row, struct error *err)
+{
+    const struct manifest *m = d->manifest;
+    struct dataset_shards *s = d->shards[split];
+    uint32_t shard = (uint32_t)(row >> m->shard_shift);
+    uint64_t shard_first = (uint64_t)shard << m->shard_shift;
+    uint32_t block = (uint32_t)((row - shard_first) >> m->block_shift);
+    struct block_rules rules = { m, s->lane_first, d->key_first, shard_first };
+    struct error inner = { 0 };
+    char name[OBJECTS_NAME_MAX + 1];
+    int rc;
+
+    if (!s->views[shard].data) {
+        rc = map_shard(d, split, shard, err);
+        if (rc)
+            return rc;
+    }
+    rc = shard_check_block(&s->shards[shard], block, &rules, &inner);
+    if (rc) {
+        format_shard_name(name, d->prefix, split, shard);
+        return fail(err, rc, "cannot use block %u of shard '%s': %s", block, name, inner.text);
+    }
+    s->checked[row >> m->block_shift] = 1;
+    return 0;
+}
+
+static int check_range(struct dataset *d, enum dataset_split split, uint64_t from, uint64_t to,
+                       struct error *err)
+{
+    unsigned shift = d->manifest->block_shift;
+    int rc = 0;
+
+    for (uint64_t b = from >> shift; !rc && from < to && b <= (to - 1) >> shift; b++)
+        if (!d->shards[split]->checked[b])
+            rc = first_read(d, split, b << shift, err);
+    return rc;
+}
+
+int dataset_verify(struct dataset *d, struct error *err)
+{
+    int rc = 0;
+
+    for (unsigned s = 0; !rc && s < DATASET_SPLITS; s++)
+        rc = check_range(d, s, 0, d->rows[s], err);
+    return rc;
+}
+
+/* ---- minibatches ---- */
+
+void minibatch_init(struct minibatch *m, struct heap *heap)
+{
+    *m = (struct minibatch){ .heap = heap };
+}
+
+void minibatch_release(struct minibatch *m)
+{
+    if (m->heap) {
+        heap_free(m->heap, m->words);
+        heap_free(m->heap, m->at);
+    }
+    *m = (struct minibatch){ 0 };
+}
+
+size_t dataset_minibatch_bytes(const struct dataset *d, uint64_t rows)
+{
+    size_t words = (size_t)rows * d->row_words_max + SHARD_PADDING / 4;
+
+    if (!format_row_words(&d->data))
+        words += rows + 1;
+    return words * sizeof(uint32_t);
+}
+
+static int no_memory(uint64_t rows, struct error *err)
+{
+    return fail(err, E_MEMORY, "no memory for a minibatch of %" PRIu64 " examples", rows);
+}
+
+/* Room for WORDS words, of which the first USED are kept, and padding for whole vectors. */
+static int reserve_words(struct minibatch *m, size_t words, size_t used, struct error *err)
+{
+    uint32_t *grown;
+
+    words += SHARD_PADDING / sizeof(*grown);
+    if (words <= m->words_room)
+        return 0;
+    if (used) {
+        words += words / 2;
+    } else {
+        heap_free(m->heap, m->words);
+        m->words = NULL;
+        m->words_room = 0;
+    }
+    grown = heap_try_alloc_raw(m->heap, words, sizeof(*grown));
+    if (!grown)
+        return no_memory(m->batch.rows, err);
+    if (used)
+        memcpy(grown, m->words, used * sizeof(*grown));
+    heap_free(m->heap, m->words);
+    m->words = grown;
+    m->words_room = words;
+    return 0;
+}
+
+static int reserve_at(struct minibatch *m, uint64_t rows, struct error *err)
+{
+    if (rows + 1 <= m->rows_room)
+        return 0;
+    heap_free(m->heap, m->at);
+    m->rows_room = 0;
+    m->at = rows >= UINT32_MAX ? NULL : heap_try_alloc_raw(m->heap, rows + 1, sizeof(*m->at));
+    if (!m->at)
+        return no_memory(rows, err);
+    m->rows_room = (uint32_t)rows + 1;
+    return 0;
+}
+
+/* Sixteen bytes at a time; source and destination have padding behind their last example. */
+static inline void copy_words(uint32_t *to, const uint32_t *from, uint32_t words)
+{
+    typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+
+    for (uint32_t i = 0; i < words; i += 4)
+        *(four *)(to + i) = *(const four *)(from + i);
+}
+
+static inline void prefetch_words(const uint32_t *from, uint32_t words)
+{
+    for (uint32_t i = 0; i < words; i += 16)
+        __builtin_prefetch(from + i);
+    __builtin_prefetch(from + words - 1);
+}
+
+/* One fill in progress: rows go in as numbers, wait in a ring for their cache lines, and are
+ * copied. */
+struct gather {
+    struct dataset *d;
+    struct dataset_shards *shards;
+    struct minibatch *m;
+    uint32_t fixed; /* words per example, or 0 */
+    uint64_t mask;  /* of a row within its shard */
+    unsigned block_shift, shard_shift;
+    uint32_t entered, left; /* examples put into and taken out of the ring */
+    size_t used;            /* words copied */
+    const uint32_t *from[IN_FLIGHT];
+    uint32_t words[IN_FLIGHT];
+};
+
+static inline const struct shard *shard_of(const struct gather *g, uint64_t row)
+{
+    return &g->shards->shards[row >> g->shard_shift];
+}
+
+static inline int ensure_checked(struct gather *g, uint64_t row, struct error *err)
+{
+    if (__builtin_expect(g->shards->checked[row >> g->block_shift], 1))
+        return 0;
+    return first_read(g->d, DATASET_TRAIN, row, err);
+}
+
+/* FIRST + ROWS[i] are examples of equal length WORDS; room is there for all of them. */
+static inline __attribute__((always_inline)) int gather_fixed(struct gather *g, uint64_t first,
+                                                              const uint32_t *rows, uint32_t count,
+                                                              uint32_t words, struct error *err)
+{
+    uint32_t *to = g->m->words + g->used;
+    int rc;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t row = first + rows[i];
+        uint32_t slot = g->entered % IN_FLIGHT;
+
+        rc = ensure_checked(g, row, err);
+        if (rc)
+            return rc;
+        if (g->entered >= IN_FLIGHT) {
+            copy_words(to, g->from[slot], words);
+            to += words;
+        }
+        g->from[slot] = shard_of(g, row)->records + (row & g->mask) * words;
+        prefetch_words(g->from[slot], words);
+        g->entered++;
+    }
+    g->used = (size_t)(to - g->m->words);
+    return 0;
+}
+
+static void drain_fixed(struct gather *g)
+{
+    uint32_t n = MIN(g->entered, IN_FLIGHT);
+
+    for (uint32_t i = g->entered - n; i < g->entered; i++, g->used += g->fixed)
+        copy_words(g->m->words + g->used, g->from[i % IN_FLIGHT], g->fixed);
+}
+
+/* Take the oldest example of unequal length out of the ring. */
+static int leave_varying(struct gather *g, struct error *err)
+{
+    uint32_t slot = g->left % IN_FLIGHT, words = g->words[slot];
+    int rc;
+
+    if (g->used + words > UINT32_MAX)
+        return fail(err, E_LIMIT, "a minibatch of %u examples is longer than 16 GiB",
+                    g->m->batch.rows);
+    rc = reserve_words(g->m, g->used + words, g->used, err);
+    if (rc)
+        return rc;
+    copy_words(g->m->words + g->used, g->from[slot], words);
+    g->m->at[g->left++] = (uint32_t)g->used;
+    g->used += words;
+    return 0;
+}
+
+static int gather_varying(struct gather *g, uint64_t first, const uint32_t *rows, uint32_t count,
+                          struct error *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; !rc && i < count; i++) {
+        rc = ensure_checked(g, first + rows[i], err);
+        if (!rc)
+            __builtin_prefetch(&shard_of(g, first + rows[i])->at[(first + rows[i]) & g->mask]);
+    }
+    for (uint32_t i = 0; !rc && i < count; i++) {
+        uint64_t row = first + rows[i];
+        const struct shard *s = shard_of(g, row);
+        const uint32_t *at = &s->at[row & g->mask];
+        uint32_t slot = g->entered % IN_FLIGHT;
+
+        if (g->entered - g->left == IN_FLIGHT)
+            rc = leave_varying(g, err);
+        g->from[slot] = s->records + at[0];
+        g->words[slot] = at[1] - at[0];
+        prefetch_words(g->from[slot], g->words[slot]);
+        g->entered++;
+    }
+    return rc;
+}
+
+/* The common lengths get loops of their own, in which the copy is a fixed few instructions. */
+static int gather_rows(struct gather *g, uint64_t first, const uint32_t *rows, uint32_t count,
+                       struct error *err)
+{
+    switch (g->fixed) {
+    case 0:
+        return gather_varying(g, first, rows, count, err);
+    case 3:
+        return gather_fixed(g, first, rows, count, 3, err);
+    case 40:
+        return gather_fixed(g, first, rows, count, 40, err);
+    default:
+        return gather_fixed(g, first, rows, count, g->fixed, err);
+    }
+}
+
+static int gather_finish(struct gather *g, struct error *err)
+{
+    int rc = 0;
+
+    if (g->fixed)
+        drain_fixed(g);
+    while (!rc && !g->fixed && g->left < g->entered)
+        rc = leave_varying(g, err);
+    return rc;
+}
+
+static int prepare(struct dataset *d, struct minibatch *m, uint64_t rows, struct error *err)
+{
+    uint32_t fixed = format_row_words(&d->data);
+    int rc;
+
+    if (rows > UINT32_MAX / 4)
+        return fail(err, E_LIMIT, "%" PRIu64 " examples are too many for one minibatch", rows);
+    m->batch = (struct gust_batch){ .data = &d->data, .row_words = fixed, .rows = (uint32_t)rows };
+    rc = reserve_words(m, rows * MAX(fixed, 1u), 0, err);
+    if (!rc && !fixed)
+        rc = reserve_at(m, rows, err);
+    return rc;
+}
+
+int dataset_fill(struct dataset *d, const struct pass *pass, uint32_t lo, uint32_t hi,
+                 struct minibatch *m, struct error *err)
+{
+    struct dataset_shards *s = d->shards[DATASET_TRAIN];
+    uint32_t rows[PIECE];
+    struct gather g = { .d = d, .shards = s, .m = m, .fixed = format_row_words(&d->data) };
+    int rc = prepare(d, m, pass_count(pass, lo, hi), err);
+
+    g.mask = ((uint64_t)1 << d->manifest->shard_shift) - 1;
+    g.block_shift = d->manifest->block_shift;
+    g.shard_shift = d->manifest->shard_shift;
+    for (uint32_t q = lo; !rc && q < hi; q++) {
+        uint32_t begin, end;
+
+        pass_slice(pass, q, &begin, &end);
+        for (uint32_t n; !rc && begin < end; begin += n) {
+            n = MIN(end - begin, PIECE);
+            pass_rows(pass, q, begin, begin + n, rows);
+            rc = gather_rows(&g, s->lane_first[q], rows, n, err);
+        }
+    }
+    rc = rc ? rc : gather_finish(&g, err);
+    if (rc)
+        m->batch.rows = 0;
+    m->batch.words = m->words;
+    m->batch.at = g.fixed ? NULL : m->at;
+    return rc;
+}
+
+/* ---- rows in storage order ---- */
+
+/* Copy what lies in one shard, ROW .. ROW+COUNT-1, behind the DONE examples and USED words of M. */
+static int copy_run(struct dataset *d, const struct shard *s, uint32_t row, uint32_t count,
+                    struct minibatch *m, uint32_t done, size_t *used, struct error *err)
+{
+    size_t fixed = m->batch.row_words;
+    size_t from = s->at ? s->at[row] : row * fixed;
+    size_t words = s->at ? s->at[row + count] - from : count * fixed;
+    int rc = reserve_words(m, *used + words, *used, err);
+
+    if (rc)
+        return rc;
+    if (*used + words > UINT32_MAX)
+        return fail(err, E_LIMIT, "%u examples of '%s' are longer than 16 GiB", m->batch.rows,
+                    d->prefix);
+    memcpy(m->words + *used, s->records + from, words * sizeof(*m->words));
+    for (uint32_t i = 0; s->at && i < count; i++)
+        m->at[done + i] = (uint32_t)(*used + s->at[row + i] - from);
+    *used += words;
+    return 0;
+}
+
+int dataset_range(struct dataset *d, enum dataset_split split, uint64_t from, uint64_t to,
+                  struct minibatch *m, struct error *err)
+{
+    unsigned shift = d->manifest->shard_shift;
+    uint64_t mask = ((uint64_t)1 << shift) - 1;
+    uint32_t fixed = format_row_words(&d->data), done = 0;
+    size_t used = 0;
+    int rc = check_range(d, split, from, to, err);
+
+    if (rc)
+        return rc;
+    if (from < to && from >> shift == (to - 1) >> shift) {
+        const struct shard *s = &d->shards[split]->shards[from >> shift];
+
+        m->batch = (struct gust_batch){
+            .data = &d->data,
+            .words = fixed ? s->records + (from & mask) * fixed : s->records,
+            .at = fixed ? NULL : s->at + (from & mask),
+            .row_words = fixed,
+            .rows = (uint32_t)(to - from),
+        };
+        return 0;
+    }
+    rc = prepare(d, m, to - from, err);
+    while (!rc && from < to) {
+        uint32_t n = (uint32_t)MIN(to - from, mask + 1 - (from & mask));
+
+        rc = copy_run(d, &d->shards[split]->shards[from >> shift], (uint32_t)(from & mask), n, m,
+                      done, &used, err);
+        done += n;
+        from += n;
+    }
+    if (rc)
+        m->batch.rows = 0;
+    m->batch.words = m->words;
+    m->batch.at = fixed ? NULL : m->at;
+    return rc;
+}
+
+int dataset_rows(struct dataset *d, enum dataset_split split, uint32_t lane, uint32_t from,
+                 uint32_t to, struct minibatch *m, struct error *err)
+{
+    uint64_t first = d->shards[split]->lane_first[lane];
+
+    return dataset_range(d, split, first + from, first + to, m, err);
+}
+
+int dataset_ids(struct dataset *d, uint32_t column, uint32_t **out, struct error *err)
+{
+    uint64_t count = column < d->data.keys ? d->data.key_rows[column] : 0;
+    char name[OBJECTS_NAME_MAX + 1], object[16];
+    const uint32_t *ids;
+    struct slice bytes;
+    uint32_t *copy;
+    int rc;
+
+    if (!count)
+        return fail(err, E_INVALID, "the data set '%s' has no key column %u", d->prefix, column);
+    snprintf(object, sizeof(object), "ids-%u", column);
+    format_object_name(name, d->prefix, object);
+    rc = objects_map(d->objects, name, &bytes, err);
+    if (rc)
+        return rc;
+    rc = ids_read(bytes, count, column, d->manifest->id, &ids, err);
+    copy = rc ? NULL : heap_try_alloc_raw(d->heap, count, sizeof(*copy));
+    if (!rc && !copy)
+        rc = fail(err, E_MEMORY, "no memory for %" PRIu64 " ids", count);
+    if (!rc)
+        memcpy(copy, ids, count * sizeof(*copy));
+    objects_unmap(d->objects, bytes);
+    if (!rc)
+        *out = copy;
+    return rc;
+}
