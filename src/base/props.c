@@ -264,6 +264,19 @@ void props_setf(struct props *p, const char *key, const char *format, ...)
     buf_release(&value);
 }
 
+int props_assign(struct props *p, const char *assignment, struct error *err)
+{
+    const char *equals = strchr(assignment, '=');
+    char key[64];
+
+    if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof(key) ||
+        strchr(assignment, '\n'))
+        return fail(err, E_INVALID, "'%s' is not of the form key=value", assignment);
+    snprintf(key, sizeof(key), "%.*s", (int)(equals - assignment), assignment);
+    props_set(p, key, equals + 1);
+    return 0;
+}
+
 const char *props_find(const struct props *p, const char *key)
 {
     struct props_item *item = find(p, key);

@@ -45,6 +45,9 @@ int props_parse(struct props *p, struct slice text, struct error *err);
 void props_set(struct props *p, const char *key, const char *value);
 void props_setf(struct props *p, const char *key, const char *format, ...) PRINTF(3, 4);
 
+/* Set from "key=value", as people write it on a command line. E_INVALID. */
+int props_assign(struct props *p, const char *assignment, struct error *err);
+
 /* NULL when absent. Borrowed until the next change. */
 const char *props_find(const struct props *p, const char *key);
 

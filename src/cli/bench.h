@@ -32,6 +32,20 @@ int bench_exchange_run(const struct bench_exchange *b, struct bench_exchange_res
 /* The middle of COUNT values, which are sorted in place. */
 double bench_median(double *values, unsigned count);
 
+/* What a peer printed: lines of up to three numbers. */
+#define BENCH_LINES_MAX 256
+
+struct bench_lines {
+    double at[BENCH_LINES_MAX][3];
+    unsigned count;
+};
+
+/*
+ * Run FOLDER/run with the formatted arguments. E_NOT_FOUND when the peer is not installed,
+ * E_FAILED when it failed.
+ */
+int bench_peer(const char *folder, struct bench_lines *out, const char *format, ...) PRINTF(3, 4);
+
 int bench_exchange_command(int argc, char **argv);
 int bench_train_command(int argc, char **argv);
 

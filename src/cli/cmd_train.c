@@ -166,13 +166,10 @@ static void print_json(struct train *t, const struct run *run)
 static int collect_settings(struct train *t, struct props *settings, struct error *err)
 {
     for (unsigned i = 0; i < t->set.count; i++) {
-        const char *item = t->set.items[i], *equals = strchr(item, '=');
-        char key[64];
+        int rc = props_assign(settings, t->set.items[i], err);
 
-        if (!equals || equals == item || (size_t)(equals - item) >= sizeof(key))
-            return fail(err, E_INVALID, "--set %s: write it as key=value", item);
-        snprintf(key, sizeof(key), "%.*s", (int)(equals - item), item);
-        props_set(settings, key, equals + 1);
+        if (rc)
+            return fail_within(err, rc, "--set");
     }
     props_set(settings, "model", t->model);
     props_setf(settings, "seed", "%" PRIu64, t->seed);

@@ -100,9 +100,12 @@ static int open_platform(struct session *s, const struct job *job, struct error 
     struct platform_local_options options = { .concurrency = MAX(job->fleet.workers,
                                                                  (uint32_t)LOCAL_CONCURRENCY) };
 
-    if (s->platform)
-        return 0;
-    return platform_local_new(&options, s->env, s->heap, &s->platform, err);
+    int rc = 0;
+
+    if (!s->platform)
+        rc = platform_local_new(&options, s->env, s->heap, &s->platform, err);
+    /* Processes start while the store's memory is being touched. */
+    return rc ? rc : platform_local_prepare(s->platform, job->fleet.workers, err);
 }
 
 int session_train(struct session *s, const struct job *job, const struct listener *listener,
