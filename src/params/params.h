@@ -19,6 +19,10 @@
  * rank has contributed to step t+2; a SUM of step t may be overwritten once `sums_kept` later
  * steps exist. Both follow from the barrier that every step is, and the exchange holds them.
  *
+ * All pieces of a rank's PART are reserved in one call and become visible by one publish. Pieces
+ * of a SUM belong to different owners: each is reserved and published by its own, several at once
+ * where one owns consecutive shards.
+ *
  * First wins: a value that exists is never changed by putting it again. Equal keys carry
  * equal bytes (rule 3 of the design), so whoever loses simply goes on.
  *
@@ -57,9 +61,15 @@ struct params_layout {
     uint32_t shards;      /* most pieces of a PART or SUM */
     uint32_t sums_kept;   /* results kept, at least 2 */
     size_t part_bytes;    /* all pieces of one PART together, each rounded up to a cache line */
-    size_t sum_bytes;     /* all pieces of one SUM together, likewise */
+    size_t sum_bytes;     /* all pieces of one SUM together; each has the same room, see below */
     size_t general_bytes; /* for everything else */
 };
+
+/* The room of one piece of a SUM: the pieces have different owners, so each has an equal share. */
+static inline size_t params_sum_room(const struct params_layout *l)
+{
+    return round_up((l->sum_bytes + l->shards - 1) / l->shards, CACHE_LINE);
+}
 
 /* The largest control record, and the largest value params_cas() takes. */
 #define PARAMS_CAS_MAX 16384
@@ -71,8 +81,8 @@ struct params_layout {
 
 struct params_wait {
     const struct params_key *keys; /* all of these must exist */
-    unsigned count;
-    struct slice *views;   /* out: where their bytes are, count of them */
+    unsigned count;                /* 0: wait for a new control record or the time only */
+    struct slice *views;           /* out: where their bytes are, count of them */
     uint64_t seen_version; /* return E_CHANGED once the control record's version is not this */
     uint64_t until;        /* env time; ENV_FOREVER: no limit; 0: do not wait */
 };
@@ -88,9 +98,10 @@ enum params_caps {
 };
 
 struct params_counts {
-    uint64_t published, published_bytes; /* values and bytes made visible through this handle */
-    uint64_t viewed, viewed_bytes;       /* values and bytes that wait() returned */
-    uint64_t waits;                      /* calls of wait() */
+    uint64_t published;            /* values made visible through this handle */
+    uint64_t published_bytes;      /* their bytes; added by the store, which knows them */
+    uint64_t viewed, viewed_bytes; /* values and bytes that wait() returned */
+    uint64_t waits;                /* calls of wait() */
 };
 
 struct params;
@@ -100,40 +111,53 @@ struct params_ops {
     unsigned caps;    /* enum params_caps */
 
     /*
-     * Memory for COUNT new values of SIZES bytes, to be filled and then published. The pieces
-     * lie one after the other, each starting on a cache line, so that sizes that are multiples of
-     * a cache line make one array. The memory is NOT zeroed and may hold an older value's bytes. Reserving the same
-     * keys again before publishing returns the same memory. E_FULL when the room is used up,
-     * E_LIMIT when the sizes exceed the layout. Nothing is visible yet. A reservation whose owner died
-     * is taken back by the store.
+     * Memory for COUNT new values of SIZES bytes, to be filled and then published; *OUT is where
+     * the first begins. The pieces lie one after the other, each starting on a cache line, so that
+     * sizes that are multiples of a cache line make one array. The memory is NOT zeroed and may
+     * hold an older value's bytes. Reserving the same keys again before publishing returns the
+     * same memory. Nothing is visible yet. A reservation whose owner died is taken back by the
+     * store.
+     *
+     * The keys of one call are of one kind (CLAIM, PART, SUM or VALUE); PARTs have the same era,
+     * step and rank and ascending shards, SUMs the same era and step and consecutive shards.
+     *
+     * E_LIMIT when keys or sizes exceed the layout. E_FULL (retriable) when the room is used up.
+     * E_EXISTS when the first of them is there already and there is no memory to fill: a store
+     * may also notice that only in publish(), and gives memory as long as it can.
      */
     int (*reserve)(struct params *p, const struct params_key *keys, const size_t *sizes,
                    unsigned count, void **out, struct error *err);
 
     /*
      * Make reserved values visible, all of them before any waiter is woken. Returns 0, or
-     * E_EXISTS when the first of them was there already (then none is replaced, and the reserved memory is
-     * given back). The caller must not write to the memory afterwards.
+     * E_EXISTS when the first of them was there already (then none is replaced, and the reserved
+     * memory is given back); so publishing twice, after a reply was lost, is harmless. E_NOT_FOUND
+     * when they are neither reserved nor there. The caller must not write to the memory afterwards.
      */
     int (*publish)(struct params *p, const struct params_key *keys, unsigned count,
                    struct error *err);
 
     /*
-     * Replace the value under KEY (CONTROL or VALUE) if its version is EXPECTED (0: absent) and store the new
-     * version, EXPECTED + 1, through VERSION. E_CHANGED otherwise. At most PARAMS_CAS_MAX
-     * bytes. Wakes everyone who watches the control record.
+     * Replace the value under KEY (CONTROL or VALUE) if its version is EXPECTED (0: absent) and
+     * store the new version, EXPECTED + 1, through VERSION. E_CHANGED otherwise. At most
+     * PARAMS_CAS_MAX bytes. Changing the control record wakes everyone who watches it. A VALUE
+     * that was published has version 1; views of a VALUE end when cas() replaces it.
      */
     int (*cas)(struct params *p, const struct params_key *key, uint64_t expected,
                struct slice value, uint64_t *version, struct error *err);
 
-    /* Copy a value set by cas() into OUT (which is reset) with its version. E_NOT_FOUND. Never torn. */
+    /*
+     * Copy a CONTROL or VALUE into OUT (which is reset) with its version. Never torn.
+     * E_NOT_FOUND.
+     */
     int (*get)(struct params *p, const struct params_key *key, struct buf *out, uint64_t *version,
                struct error *err);
 
     /*
-     * Wait for all keys, or for a new control record, or for the time, whichever is first:
-     * 0 (views are set), E_CHANGED or E_TIMEOUT (views are unspecified). When the keys are all there, 0 wins. Views stay readable until release() passes
-     * their step or they are dropped.
+     * Wait for all keys (CLAIM, PART, SUM, VALUE), or for a new control record, or for the time,
+     * whichever is first: 0 (views are set), E_CHANGED or E_TIMEOUT (views are unspecified). When
+     * the keys are all there, 0 wins. E_CLOSED once the store's creator has closed it. Views stay
+     * readable until release() passes their step or they are dropped.
      */
     int (*wait)(struct params *p, const struct params_wait *w, struct error *err);
 
@@ -150,24 +174,31 @@ struct params_ops {
 
     /*
      * Append to OUT the entries of a log after *CURSOR (0 at first), each as u32 length and
-     * bytes, and advance *CURSOR. The entries are gone afterwards: a log has one reader. At most about 1 MiB a call.
+     * bytes, and advance *CURSOR. The entries are gone afterwards: a log has one reader. At most
+     * about 1 MiB a call, and no more than OUT may grow to: call again until *CURSOR stays.
      */
     int (*read)(struct params *p, const struct params_key *log, uint64_t *cursor, struct buf *out,
                 struct error *err);
 
-    /* Forget these values (VALUE, CLAIM, LOG, CONTROL; absent ones are no error). PART and SUM go by themselves. */
-    int (*drop)(struct params *p, const struct params_key *keys, unsigned count,
-                struct error *err);
+    /*
+     * Forget these values (VALUE, CLAIM, LOG, CONTROL; absent ones are no error). PART and SUM
+     * go by themselves.
+     */
+    int (*drop)(struct params *p, const struct params_key *keys, unsigned count, struct error *err);
 
     /* Optional. NULL: functions cannot be given this store by address. */
     int (*address)(struct params *p, struct params_address *out, struct error *err);
 
-    /* Close the handle and free it. The creator's handle also removes the store. */
+    /*
+     * Close the handle and free it; what it reserved and did not publish goes. The creator's
+     * handle also removes the store: calls of others fail with E_CLOSED from then on.
+     */
     void (*close)(struct params *p);
 };
 
 struct params {
     const struct params_ops *ops;
+    struct params_layout layout; /* of the store; set by whoever makes the handle */
     struct params_counts counts; /* kept by the wrappers */
 };
 
@@ -208,8 +239,7 @@ int params_append(struct params *p, const struct params_key *log, struct slice e
                   struct error *err);
 int params_read(struct params *p, const struct params_key *log, uint64_t *cursor, struct buf *out,
                 struct error *err);
-int params_drop(struct params *p, const struct params_key *keys, unsigned count,
-                struct error *err);
+int params_drop(struct params *p, const struct params_key *keys, unsigned count, struct error *err);
 int params_address(struct params *p, struct params_address *out, struct error *err);
 bool params_has(const struct params *p, enum params_caps cap);
 /* P may be NULL. */
