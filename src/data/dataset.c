@@ -11,9 +11,9 @@
 #include "data/format.h"
 #include "data/shard.h"
 
-/* Rows whose addresses are worked out at once, and how many of them are in flight to the cache. */
-#define PIECE     256u
-#define IN_FLIGHT 32u
+/* Runs of rows that are worked out at once, and how many are in flight to the cache. */
+#define PIECE     64u
+#define IN_FLIGHT 16u
 
 struct dataset_shards {
     struct slice *views; /* by shard; data NULL: not mapped yet */
@@ -229,6 +229,7 @@ void minibatch_release(struct minibatch *m)
     if (m->heap) {
         heap_free(m->heap, m->words);
         heap_free(m->heap, m->at);
+        heap_free(m->heap, m->slices);
     }
     *m = (struct minibatch){ 0 };
 }
@@ -286,6 +287,21 @@ static int reserve_at(struct minibatch *m, uint64_t rows, struct error *err)
     return 0;
 }
 
+/* Room for ROWS examples, as far as their length is known. */
+static int prepare(struct dataset *d, struct minibatch *m, uint64_t rows, struct error *err)
+{
+    uint32_t fixed = format_row_words(&d->data);
+    int rc;
+
+    if (rows > UINT32_MAX / 4)
+        return fail(err, E_LIMIT, "%" PRIu64 " examples are too many for one minibatch", rows);
+    m->batch = (struct gust_batch){ .data = &d->data, .row_words = fixed, .rows = (uint32_t)rows };
+    rc = reserve_words(m, rows * MAX(fixed, 1u), 0, err);
+    if (!rc && !fixed)
+        rc = reserve_at(m, rows, err);
+    return rc;
+}
+
 /* Sixteen bytes at a time; source and destination have padding behind their last example. */
 static inline void copy_words(uint32_t *to, const uint32_t *from, uint32_t words)
 {
@@ -302,8 +318,10 @@ static inline void prefetch_words(const uint32_t *from, uint32_t words)
     __builtin_prefetch(from + words - 1);
 }
 
-/* One fill in progress: rows go in as numbers, wait in a ring for their cache lines, and are
- * copied. */
+/*
+ * One fill in progress. Runs of neighbouring rows go in, wait in a ring for their cache lines,
+ * and are copied out.
+ */
 struct gather {
     struct dataset *d;
     struct dataset_shards *shards;
@@ -311,10 +329,13 @@ struct gather {
     uint32_t fixed; /* words per example, or 0 */
     uint64_t mask;  /* of a row within its shard */
     unsigned block_shift, shard_shift;
-    uint32_t entered, left; /* examples put into and taken out of the ring */
+    uint32_t entered, left; /* runs (examples, where lengths differ) put into and taken out */
     size_t used;            /* words copied */
-    const uint32_t *from[IN_FLIGHT];
-    uint32_t words[IN_FLIGHT];
+    struct waiting {
+        const uint32_t *from;
+        struct pass_run run;
+        uint32_t words;
+    } ring[IN_FLIGHT];
 };
 
 static inline const struct shard *shard_of(const struct gather *g, uint64_t row)
@@ -329,98 +350,130 @@ static inline int ensure_checked(struct gather *g, uint64_t row, struct error *e
     return first_read(g->d, DATASET_TRAIN, row, err);
 }
 
-/* FIRST + ROWS[i] are examples of equal length WORDS; room is there for all of them. */
-static inline __attribute__((always_inline)) int gather_fixed(struct gather *g, uint64_t first,
-                                                              const uint32_t *rows, uint32_t count,
-                                                              uint32_t words, struct error *err)
+/* Copy the oldest run out of the ring; room is there. */
+static inline __attribute__((always_inline)) void leave_run(struct gather *g, uint32_t words)
 {
+    const struct waiting *w = &g->ring[g->left++ % IN_FLIGHT];
     uint32_t *to = g->m->words + g->used;
-    int rc;
+    unsigned at = w->run.from * w->run.step + w->run.start;
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t row = first + rows[i];
-        uint32_t slot = g->entered % IN_FLIGHT;
-
-        rc = ensure_checked(g, row, err);
-        if (rc)
-            return rc;
-        if (g->entered >= IN_FLIGHT) {
-            copy_words(to, g->from[slot], words);
-            to += words;
-        }
-        g->from[slot] = shard_of(g, row)->records + (row & g->mask) * words;
-        prefetch_words(g->from[slot], words);
-        g->entered++;
-    }
+    for (unsigned i = w->run.from; i < w->run.to; i++, at += w->run.step, to += words)
+        copy_words(to, w->from + (size_t)(at % PASS_CHUNK) * words, words);
     g->used = (size_t)(to - g->m->words);
-    return 0;
 }
 
-static void drain_fixed(struct gather *g)
+static inline __attribute__((always_inline)) void enter_run(struct gather *g, uint64_t row,
+                                                            struct pass_run run, uint32_t words)
 {
-    uint32_t n = MIN(g->entered, IN_FLIGHT);
+    struct waiting *w;
 
-    for (uint32_t i = g->entered - n; i < g->entered; i++, g->used += g->fixed)
-        copy_words(g->m->words + g->used, g->from[i % IN_FLIGHT], g->fixed);
+    if (g->entered - g->left == IN_FLIGHT)
+        leave_run(g, words);
+    w = &g->ring[g->entered++ % IN_FLIGHT];
+    w->from = shard_of(g, row)->records + (row & g->mask) * words;
+    w->run = run;
+    prefetch_words(w->from, run.span * words);
+}
+
+/* A run that lies across the end of a shard goes in row by row. */
+static void enter_rows(struct gather *g, uint64_t row, const struct pass_run *run)
+{
+    for (unsigned i = run->from; i < run->to; i++) {
+        unsigned place = (i * run->step + run->start) % PASS_CHUNK;
+
+        enter_run(g, row + place, (struct pass_run){ .to = 1, .span = 1 }, g->fixed);
+    }
+}
+
+/* Runs of examples of equal length WORDS, in the lane that begins at row FIRST. */
+static inline __attribute__((always_inline)) int gather_fixed(struct gather *g, uint64_t first,
+                                                              const struct pass_run *runs,
+                                                              unsigned count, uint32_t words,
+                                                              struct error *err)
+{
+    for (const struct pass_run *r = runs; r < runs + count; r++) {
+        uint64_t row = first + r->first, last = row + r->span - 1;
+        int rc = ensure_checked(g, row, err);
+
+        rc = rc ? rc : ensure_checked(g, last, err);
+        if (rc)
+            return rc;
+        if (__builtin_expect(row >> g->shard_shift == last >> g->shard_shift, 1))
+            enter_run(g, row, *r, words);
+        else
+            enter_rows(g, row, r);
+    }
+    return 0;
 }
 
 /* Take the oldest example of unequal length out of the ring. */
 static int leave_varying(struct gather *g, struct error *err)
 {
-    uint32_t slot = g->left % IN_FLIGHT, words = g->words[slot];
+    const struct waiting *w = &g->ring[g->left % IN_FLIGHT];
     int rc;
 
-    if (g->used + words > UINT32_MAX)
-        return fail(err, E_LIMIT, "a minibatch of %u examples is longer than 16 GiB",
-                    g->m->batch.rows);
-    rc = reserve_words(g->m, g->used + words, g->used, err);
+    if (g->used + w->words > UINT32_MAX)
+        return fail(err, E_LIMIT, "a minibatch of more than %u examples is longer than 16 GiB",
+                    g->left);
+    rc = reserve_words(g->m, g->used + w->words, g->used, err);
     if (rc)
         return rc;
-    copy_words(g->m->words + g->used, g->from[slot], words);
+    copy_words(g->m->words + g->used, w->from, w->words);
     g->m->at[g->left++] = (uint32_t)g->used;
-    g->used += words;
+    g->used += w->words;
     return 0;
 }
 
-static int gather_varying(struct gather *g, uint64_t first, const uint32_t *rows, uint32_t count,
-                          struct error *err)
+static int enter_varying(struct gather *g, uint64_t row, struct error *err)
+{
+    const struct shard *s = shard_of(g, row);
+    const uint32_t *at = &s->at[row & g->mask];
+    struct waiting *w = &g->ring[g->entered % IN_FLIGHT];
+    int rc = 0;
+
+    if (g->entered - g->left == IN_FLIGHT)
+        rc = leave_varying(g, err);
+    if (rc)
+        return rc;
+    g->entered++;
+    w->from = s->records + at[0];
+    w->words = at[1] - at[0];
+    prefetch_words(w->from, w->words);
+    return 0;
+}
+
+static int gather_varying(struct gather *g, uint64_t first, const struct pass_run *runs,
+                          unsigned count, struct error *err)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; !rc && i < count; i++) {
-        rc = ensure_checked(g, first + rows[i], err);
-        if (!rc)
-            __builtin_prefetch(&shard_of(g, first + rows[i])->at[(first + rows[i]) & g->mask]);
-    }
-    for (uint32_t i = 0; !rc && i < count; i++) {
-        uint64_t row = first + rows[i];
-        const struct shard *s = shard_of(g, row);
-        const uint32_t *at = &s->at[row & g->mask];
-        uint32_t slot = g->entered % IN_FLIGHT;
+    for (unsigned i = 0; !rc && i < count; i++) {
+        uint64_t row = first + runs[i].first, last = row + runs[i].span - 1;
 
-        if (g->entered - g->left == IN_FLIGHT)
-            rc = leave_varying(g, err);
-        g->from[slot] = s->records + at[0];
-        g->words[slot] = at[1] - at[0];
-        prefetch_words(g->from[slot], g->words[slot]);
-        g->entered++;
+        rc = ensure_checked(g, row, err);
+        rc = rc ? rc : ensure_checked(g, last, err);
+        if (!rc)
+            __builtin_prefetch(&shard_of(g, row)->at[row & g->mask]);
     }
+    for (const struct pass_run *r = runs; r < runs + count; r++)
+        for (unsigned i = r->from; !rc && i < r->to; i++)
+            rc = enter_varying(g, first + r->first + (i * r->step + r->start) % PASS_CHUNK, err);
     return rc;
 }
 
 /* The common lengths get loops of their own, in which the copy is a fixed few instructions. */
-static int gather_rows(struct gather *g, uint64_t first, const uint32_t *rows, uint32_t count,
-                       struct error *err)
+static int gather_runs(struct gather *g, uint64_t first, const struct pass_run *runs,
+                       unsigned count, struct error *err)
 {
     switch (g->fixed) {
     case 0:
-        return gather_varying(g, first, rows, count, err);
+        return gather_varying(g, first, runs, count, err);
     case 3:
-        return gather_fixed(g, first, rows, count, 3, err);
+        return gather_fixed(g, first, runs, count, 3, err);
     case 40:
-        return gather_fixed(g, first, rows, count, 40, err);
+        return gather_fixed(g, first, runs, count, 40, err);
     default:
-        return gather_fixed(g, first, rows, count, g->fixed, err);
+        return gather_fixed(g, first, runs, count, g->fixed, err);
     }
 }
 
@@ -428,46 +481,53 @@ static int gather_finish(struct gather *g, struct error *err)
 {
     int rc = 0;
 
-    if (g->fixed)
-        drain_fixed(g);
-    while (!rc && !g->fixed && g->left < g->entered)
-        rc = leave_varying(g, err);
+    while (!rc && g->left < g->entered) {
+        if (g->fixed)
+            leave_run(g, g->fixed);
+        else
+            rc = leave_varying(g, err);
+    }
     return rc;
 }
 
-static int prepare(struct dataset *d, struct minibatch *m, uint64_t rows, struct error *err)
+/* The step's slices of lanes lo .. hi-1 in M, and room for their examples. */
+static int prepare_fill(struct dataset *d, const struct pass *pass, uint32_t lo, uint32_t hi,
+                        struct minibatch *m, struct error *err)
 {
-    uint32_t fixed = format_row_words(&d->data);
-    int rc;
+    uint64_t rows = 0;
 
-    if (rows > UINT32_MAX / 4)
-        return fail(err, E_LIMIT, "%" PRIu64 " examples are too many for one minibatch", rows);
-    m->batch = (struct gust_batch){ .data = &d->data, .row_words = fixed, .rows = (uint32_t)rows };
-    rc = reserve_words(m, rows * MAX(fixed, 1u), 0, err);
-    if (!rc && !fixed)
-        rc = reserve_at(m, rows, err);
-    return rc;
+    if (hi - lo > m->slices_room) {
+        heap_free(m->heap, m->slices);
+        m->slices = heap_alloc(m->heap, (hi - lo) * sizeof(*m->slices));
+        m->slices_room = hi - lo;
+    }
+    for (uint32_t q = lo; q < hi; q++) {
+        uint32_t *slice = m->slices[q - lo];
+
+        pass_slice(pass, q, &slice[0], &slice[1]);
+        rows += slice[1] - slice[0];
+    }
+    return prepare(d, m, rows, err);
 }
 
 int dataset_fill(struct dataset *d, const struct pass *pass, uint32_t lo, uint32_t hi,
                  struct minibatch *m, struct error *err)
 {
     struct dataset_shards *s = d->shards[DATASET_TRAIN];
-    uint32_t rows[PIECE];
     struct gather g = { .d = d, .shards = s, .m = m, .fixed = format_row_words(&d->data) };
-    int rc = prepare(d, m, pass_count(pass, lo, hi), err);
+    struct pass_run runs[PIECE];
+    int rc = prepare_fill(d, pass, lo, hi, m, err);
 
     g.mask = ((uint64_t)1 << d->manifest->shard_shift) - 1;
     g.block_shift = d->manifest->block_shift;
     g.shard_shift = d->manifest->shard_shift;
     for (uint32_t q = lo; !rc && q < hi; q++) {
-        uint32_t begin, end;
+        uint32_t begin = m->slices[q - lo][0], end = m->slices[q - lo][1];
 
-        pass_slice(pass, q, &begin, &end);
-        for (uint32_t n; !rc && begin < end; begin += n) {
-            n = MIN(end - begin, PIECE);
-            pass_rows(pass, q, begin, begin + n, rows);
-            rc = gather_rows(&g, s->lane_first[q], rows, n, err);
+        while (!rc && begin < end) {
+            unsigned n = pass_runs(pass, q, &begin, end, runs, PIECE);
+
+            rc = gather_runs(&g, s->lane_first[q], runs, n, err);
         }
     }
     rc = rc ? rc : gather_finish(&g, err);

@@ -59,6 +59,8 @@ struct minibatch {
     uint32_t *at;
     size_t words_room;
     uint32_t rows_room;
+    uint32_t (*slices)[2]; /* of the lanes being gathered */
+    uint32_t slices_room;
 };
 
 /* Empty; buffers grow when filled and are kept. */

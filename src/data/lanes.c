@@ -35,12 +35,26 @@ static uint32_t bit_reverse(uint32_t q, uint32_t lanes)
     return lanes == 1 ? 0 : x >> (32 - __builtin_ctz(lanes));
 }
 
-/* floor((k left + f) / T); the product needs more than 64 bits only for absurdly long stretches. */
-static uint32_t boundary(uint64_t k, uint32_t left, uint64_t f, uint64_t steps)
+/*
+ * X / STEPS, rounded down. A product with the inverse is off by one at most while X has fewer
+ * bits than a double; the division is for absurdly long stretches.
+ */
+static uint64_t divide(const struct pass *p, uint64_t x)
 {
-    if (steps >> 31)
-        return (uint32_t)(((wide)k * left + f) / steps);
-    return (uint32_t)((k * left + f) / steps);
+    uint64_t q = (uint64_t)((double)x * p->inverse);
+    int64_t rest = (int64_t)(x - q * p->steps);
+
+    if (x >> 52)
+        return x / p->steps;
+    return rest < 0 ? q - 1 : rest >= (int64_t)p->steps ? q + 1 : q;
+}
+
+/* floor((k left + f) / T) */
+static uint32_t boundary(const struct pass *p, uint64_t k, uint32_t left, uint64_t f)
+{
+    if (p->steps >> 31)
+        return (uint32_t)(((wide)k * left + f) / p->steps);
+    return (uint32_t)divide(p, k * left + f);
 }
 
 void pass_slice(const struct pass *p, uint32_t lane, uint32_t *begin, uint32_t *end)
@@ -50,8 +64,8 @@ void pass_slice(const struct pass *p, uint32_t lane, uint32_t *begin, uint32_t *
 
     assert(lane < p->lanes);
     f = (uint64_t)((wide)reversed * p->steps >> __builtin_ctz(p->lanes));
-    *begin = taken + boundary(p->at, left, f, p->steps);
-    *end = taken + boundary(p->at + 1, left, f, p->steps);
+    *begin = taken + boundary(p, p->at, left, f);
+    *end = taken + boundary(p, p->at + 1, left, f);
 }
 
 uint64_t pass_count(const struct pass *p, uint32_t lo, uint32_t hi)
@@ -102,14 +116,21 @@ static void begin_stretch(struct pass *p)
         longest = MAX(longest, n);
     }
     p->steps = MAX((left + p->batch - 1) / p->batch, 1);
+    p->inverse = 1 / (double)p->steps;
     p->at = 0;
     /* A lane with T rows or more has one for every step. */
     p->may_skip = longest < p->steps;
 }
 
+static void draw_order(struct pass *p)
+{
+    p->order = random_at(p->seed, p->epoch, 0x6f72646572ull, 0);
+}
+
 static void begin_epoch(struct pass *p)
 {
     memset(p->taken, 0, p->lanes * sizeof(*p->taken));
+    draw_order(p);
     begin_stretch(p);
 }
 
@@ -165,84 +186,117 @@ void pass_advance(struct pass *p)
 }
 
 /*
- * The order of one lane in one epoch. Chunk numbers below `chunks` are permuted by a bijection of
- * the k-bit numbers (k the smallest that suffices), repeated until the result is below `chunks`:
- * odd multiplications and a shifted exclusive-or, all invertible modulo 2^k. What is left over
- * after the last whole chunk keeps its place at the end of the ring.
+ * Primes above the number of chunks of any lane, so that each is prime to every such number:
+ * visiting every p-th chunk of the ring visits all. Which one, where the visit begins and
+ * where the ring is cut are drawn for each lane and epoch. Richer permutations (Feistel networks,
+ * multiplications in k bits repeated until in range) cost a mispredicted branch per chunk and buy
+ * nothing: the rows of neighbouring chunks have nothing to do with one another.
  */
-struct order {
-    uint32_t size, chunks;
-    uint32_t mask;
-    unsigned shift;
-    uint32_t first, second; /* odd multipliers */
-    uint32_t add;
-    uint32_t cut; /* the row where the ring begins */
+static const uint32_t primes[64] = {
+    539708237u,  586609469u,  593195929u,  621358589u,  629514269u,  677407481u,  831954961u,
+    875472077u,  902785781u,  1000954453u, 1066762621u, 1166110969u, 1185880001u, 1222365791u,
+    1263965533u, 1274861191u, 1307046133u, 1414617307u, 1478465641u, 1606543927u, 1607738201u,
+    1798955831u, 1872393833u, 1887937151u, 1936621931u, 2165518441u, 2271133243u, 2326297609u,
+    2373963853u, 2481727697u, 2522027831u, 2580071569u, 2594342573u, 2656051603u, 2685854029u,
+    2755029031u, 2812634533u, 2862192953u, 2880171953u, 2912880401u, 2939107657u, 3069885307u,
+    3114786001u, 3188809291u, 3206994611u, 3321704429u, 3355034029u, 3395413129u, 3489320089u,
+    3548708783u, 3568146809u, 3677281057u, 3717545411u, 3879998977u, 3912812173u, 4044483383u,
+    4087972657u, 4124167121u, 4208915687u, 4212738961u, 4229229911u, 4260485023u, 4262268869u,
+    4262579357u,
 };
 
-static void order_init(struct order *o, const struct pass *p, uint32_t lane)
+/* The order of one lane in one epoch, at the chunk that comes next. */
+struct order {
+    uint32_t size, chunks;
+    uint32_t chunk, stride;
+    uint32_t cut;   /* the row where the ring begins */
+    uint32_t twist; /* permutes within chunks */
+};
+
+static void order_init(struct order *o, const struct pass *p, uint32_t lane, uint32_t chunk)
 {
-    uint64_t bits = random_at(p->seed, p->epoch, lane, 0x6f72646572ull);
-    unsigned k;
+    uint64_t bits = random_mix(p->order + lane * 0xD1342543DE82EF95ull);
 
     o->size = p->sizes[lane];
     o->chunks = o->size / PASS_CHUNK;
-    k = o->chunks > 1 ? 32 - (unsigned)__builtin_clz(o->chunks - 1) : 0;
-    o->mask = (uint32_t)(((uint64_t)1 << k) - 1);
-    o->shift = k / 2 + 1;
-    o->first = (uint32_t)bits | 1;
-    o->second = (uint32_t)(bits >> 32) | 1;
-    o->add = (uint32_t)(bits >> 17);
-    o->cut = (uint32_t)random_below(bits * 0x9E3779B97F4A7C15ull, o->size);
+    o->cut = (uint32_t)random_below(bits, o->size);
+    o->twist = (uint32_t)bits;
+    o->stride = o->chunk = 0;
+    if (o->chunks == 0)
+        return;
+    o->stride = primes[bits >> 26 & 63] % o->chunks;
+    o->chunk = (uint32_t)(((uint64_t)o->stride * chunk + (uint32_t)(bits >> 32)) % o->chunks);
 }
 
-static uint32_t order_chunk(const struct order *o, uint32_t chunk)
-{
-    do {
-        chunk = (chunk * o->first + o->add) & o->mask;
-        chunk ^= chunk >> o->shift;
-        chunk = chunk * o->second & o->mask;
-    } while (chunk >= o->chunks);
-    return chunk;
-}
-
-/* Place on the ring to row. */
+/* Place on the ring to row; a wrapped difference is larger than any row. */
 static uint32_t order_row(const struct order *o, uint32_t place)
 {
-    uint64_t row = (uint64_t)place + o->cut;
+    uint32_t row = place + o->cut;
 
-    return (uint32_t)(row >= o->size ? row - o->size : row);
+    return MIN(row, row - o->size);
 }
 
-/* Rows WITHIN .. UNTIL-1 of the chunk at CHUNK; an odd multiple plus a constant permutes eight. */
-static void order_fill(const struct order *o, uint32_t chunk, uint32_t within, uint32_t until,
-                       uint32_t *out)
+/*
+ * Positions FROM .. TO-1 of the next chunk. An odd multiple plus a constant permutes its eight
+ * rows. The one chunk that lies across the end of the lane becomes single rows.
+ */
+static unsigned order_next(struct order *o, unsigned from, unsigned to, struct pass_run *out)
 {
-    uint32_t base = order_chunk(o, chunk) * PASS_CHUNK;
-    uint32_t twist = (base + o->first) * 0x9E3779B1u;
-    uint32_t step = twist >> 29 | 1, start = twist >> 26;
+    uint32_t place = o->chunk * PASS_CHUNK, first = order_row(o, place);
+    uint32_t twist = (place ^ o->twist) * 0x9E3779B1u;
+    uint8_t step = (uint8_t)(twist >> 29 | 1), start = twist >> 26 & (PASS_CHUNK - 1);
+    unsigned n = 0;
 
-    for (uint32_t i = within; i < until; i++)
-        *out++ = order_row(o, base + ((i * step + start) & (PASS_CHUNK - 1)));
+    o->chunk += o->stride;
+    o->chunk = MIN(o->chunk, o->chunk - o->chunks);
+    if (first + PASS_CHUNK <= o->size) {
+        *out = (struct pass_run){ first, (uint8_t)from, (uint8_t)to, step, start, PASS_CHUNK };
+        return 1;
+    }
+    for (unsigned i = from; i < to; i++) {
+        uint32_t row = order_row(o, place + ((i * step + start) & (PASS_CHUNK - 1)));
+
+        out[n++] = (struct pass_run){ .first = row, .to = 1, .span = 1 };
+    }
+    return n;
+}
+
+unsigned pass_runs(const struct pass *p, uint32_t lane, uint32_t *begin, uint32_t end,
+                   struct pass_run *out, unsigned max)
+{
+    uint32_t at = *begin, whole;
+    struct order o;
+    unsigned n = 0;
+
+    if (at >= end)
+        return 0;
+    order_init(&o, p, lane, at / PASS_CHUNK);
+    assert(end <= o.size && max >= PASS_CHUNK);
+    whole = MIN(end, o.chunks * PASS_CHUNK);
+    while (at < whole && n + PASS_CHUNK <= max) {
+        unsigned from = at % PASS_CHUNK, to = MIN((unsigned)PASS_CHUNK, from + (whole - at));
+
+        n += order_next(&o, from, to, out + n);
+        at += to - from;
+    }
+    /* What is left over after the last whole chunk keeps its place at the end of the ring. */
+    for (; at >= whole && at < end && n < max; at++)
+        out[n++] = (struct pass_run){ .first = order_row(&o, at), .to = 1, .span = 1 };
+    *begin = at;
+    return n;
 }
 
 void pass_rows(const struct pass *p, uint32_t lane, uint32_t begin, uint32_t end, uint32_t *out)
 {
-    struct order o;
+    struct pass_run runs[32];
 
-    if (begin >= end)
-        return;
-    order_init(&o, p, lane);
-    assert(end <= o.size);
-    while (begin < end && begin < o.chunks * PASS_CHUNK) {
-        uint32_t within = begin % PASS_CHUNK;
-        uint32_t until = MIN((uint32_t)PASS_CHUNK, within + (end - begin));
+    while (begin < end) {
+        unsigned n = pass_runs(p, lane, &begin, end, runs, ARRAY_SIZE(runs));
 
-        order_fill(&o, begin / PASS_CHUNK, within, until, out);
-        out += until - within;
-        begin += until - within;
+        for (const struct pass_run *r = runs; r < runs + n; r++)
+            for (unsigned i = r->from; i < r->to; i++)
+                *out++ = r->first + ((i * r->step + r->start) & (PASS_CHUNK - 1));
     }
-    for (; begin < end; begin++)
-        *out++ = order_row(&o, begin);
 }
 
 uint32_t pass_row(const struct pass *p, uint32_t lane, uint32_t position)
@@ -272,6 +326,7 @@ static int check_decoded(struct pass *p, uint64_t at, struct error *err)
         if (p->taken[q] > p->sizes[q])
             return fail(err, E_FORMAT, "a saved pass took %u rows of lane %u, which has %u",
                         p->taken[q], q, p->sizes[q]);
+    draw_order(p);
     begin_stretch(p);
     if (at >= p->steps)
         return fail(err, E_FORMAT, "a saved pass is at step %llu of a stretch of %llu",

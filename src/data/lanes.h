@@ -16,7 +16,8 @@
  *
  * The permutation keeps neighbours together, because rows were shuffled once and for all when
  * the data was imported and memory is read in lines: the lane is a ring, cut anywhere, divided
- * into chunks of PASS_CHUNK consecutive rows; the chunks are permuted, and the rows within each.
+ * into chunks of PASS_CHUNK consecutive rows; the chunks are visited with a constant stride that is
+ * prime to their number, and the rows within each in a permuted order.
  */
 #ifndef GUST_DATA_LANES_H
 #define GUST_DATA_LANES_H
@@ -25,6 +26,7 @@
 
 #define LANES_DEFAULT 1024
 #define LANES_MAX     65536
+#define LANE_ROWS_MAX ((uint32_t)1 << 31)
 #define PASS_CHUNK    8
 
 /* The lanes of rank R of N: lo .. hi-1. N must be at most LANES. */
@@ -47,6 +49,8 @@ struct pass {
     uint64_t steps, at;    /* T, and the current k < T */
     uint32_t *taken;       /* rows of each lane taken before this stretch */
     bool may_skip;         /* lanes are so short that a step could be empty: those are left out */
+    double inverse;        /* 1 / steps, to divide by */
+    uint64_t order;        /* what the epoch's permutations are drawn from */
 };
 
 /*
@@ -71,6 +75,25 @@ uint32_t pass_row(const struct pass *p, uint32_t lane, uint32_t position);
 
 /* The rows at positions begin .. end-1, as pass_row() gives them, at a fraction of its price. */
 void pass_rows(const struct pass *p, uint32_t lane, uint32_t begin, uint32_t end, uint32_t *out);
+
+/*
+ * The same order as runs of rows that lie together: a run stands for the rows
+ * first + (i step + start) mod PASS_CHUNK, i = from .. to-1, whose range first .. first+span-1
+ * lies within the lane.
+ */
+struct pass_run {
+    uint32_t first;
+    uint8_t from, to;
+    uint8_t step, start;
+    uint8_t span; /* PASS_CHUNK, or 1 for a single row */
+};
+
+/*
+ * Store in OUT, room for MAX >= PASS_CHUNK, the runs from *BEGIN on, at most up to END, and move
+ * *BEGIN behind them. Returns how many.
+ */
+unsigned pass_runs(const struct pass *p, uint32_t lane, uint32_t *begin, uint32_t end,
+                   struct pass_run *out, unsigned max);
 
 /* To the next step; begins a new epoch after the last. No step is empty. */
 void pass_advance(struct pass *p);
