@@ -67,7 +67,7 @@ FUZZ_SRC := $(sort $(wildcard fuzz/fuzz_*.c))
 PROGRAMS := $(if $(wildcard src/cli/main.c),$(B)/gust) \
             $(if $(wildcard src/cli/worker_main.c),$(B)/gust-worker)
 
-.PHONY: all help programs tests test check demo install clean fuzz setup bench format
+.PHONY: all help programs tests test demo install clean fuzz setup chaos bench bench-setup format
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -104,7 +104,12 @@ $(B)/tests/%.o: ALL_CFLAGS += -Itests
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIB) $(B)/libgust.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
+# The lists of headers are made with the objects; make must not try to make them itself.
+%.d: ;
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# These are read in by the assembler, which the lists of headers do not see.
+$(B)/src/client/prices.o: $(wildcard prices/*.yaml)
 
 # ---- set-up ---------------------------------------------------------------------------------
 
@@ -123,6 +128,24 @@ setup: setup-test
 test: setup-test
 	@$(MAKE) --no-print-directory programs tests
 	@CC="$(CC)" VARIANT="$(VARIANT)" tools/run-tests $(B)
+
+# make chaos                 kills processes that use the shared-memory store for a minute
+chaos: setup-test
+	@$(MAKE) --no-print-directory $(B)/tests/params/test_shm_chaos
+	@GUST_CHAOS_SECONDS=60 $(B)/tests/params/test_shm_chaos
+
+# make fuzz                  every reader under libFuzzer, FUZZ_SECONDS each (30)
+fuzz:
+	@tools/setup build fuzz
+	@tools/fuzz
+
+# make bench                 the figures of the README, beside the peers that are installed
+bench: all
+	@tools/bench $(B)
+
+# make bench-setup           installs the peers: MPI, PyTorch, scikit-learn, liblinear
+bench-setup:
+	@tools/setup build bench
 
 # make demo                  trains on local functions and prints quality, time and bill
 demo: all

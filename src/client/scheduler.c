@@ -11,6 +11,8 @@
  * and a platform; looking at both a hundred times a second costs a thousandth of a core.
  */
 #define LOOK_EVERY_NS (10 * NS_PER_MS)
+/* The first step should not wait for the client. */
+#define LOOK_EVERY_NS_STARTING (500 * NS_PER_US)
 
 /* The horizon is kept this far ahead of the reports, in time and at least in steps. */
 #define WINDOW_NS    (250 * NS_PER_MS)
@@ -267,18 +269,24 @@ static int on_eval(struct scheduler *s, struct error *err)
 {
     const struct blueprint *b = s->o->blueprint;
     struct evaluation e = { .step = s->report->step, .epoch = epoch_of(s, s->report->step) };
-    struct tally_entry *done;
+    struct tally_entry *entry;
     double sums[GUST_SUMS_MAX];
-    int rc = tally_add(&s->evals, s->report, &done, err);
+    int rc = tally_add(&s->evals, s->report, &entry, err);
 
-    if (rc || !done)
+    if (rc)
         return rc;
-    tally_sums(&s->evals, done, sums);
-    e.seconds = (double)tally_clock(&s->evals, done) / NS_PER_S;
-    tally_free_entry(done);
+    /* Rank 0's steps come before its evaluation, whenever the others' reports come. */
+    if (s->report->rank == 0) {
+        entry->note = s->weight_sum > 0 ? s->loss_sum / s->weight_sum : 0;
+        s->loss_sum = s->weight_sum = 0;
+    }
+    if (!tally_complete(&s->evals, entry))
+        return 0;
+    tally_sums(&s->evals, entry, sums);
+    e.seconds = (double)tally_clock(&s->evals, entry) / NS_PER_S;
+    e.loss_train = entry->note;
+    tally_free_entry(entry);
     b->trainer->score(b->self, sums, e.values);
-    e.loss_train = s->weight_sum > 0 ? s->loss_sum / s->weight_sum : 0;
-    s->loss_sum = s->weight_sum = 0;
     remember_evaluation(s, &e);
     if (s->o->listener && s->o->listener->evaluated)
         s->o->listener->evaluated(s->o->listener->arg, &e);
@@ -291,12 +299,12 @@ static int on_base(struct scheduler *s, struct error *err)
 {
     struct objects *objects = s->o->objects;
     uint64_t step = s->report->step;
-    struct tally_entry *done;
-    int rc = tally_add(&s->bases, s->report, &done, err);
+    struct tally_entry *entry;
+    int rc = tally_add(&s->bases, s->report, &entry, err);
 
-    if (rc || !done)
+    if (rc || !tally_complete(&s->bases, entry))
         return rc;
-    tally_free_entry(done);
+    tally_free_entry(entry);
     if (s->run->has_base && s->run->base_step >= step)
         return 0;
     rc = base_seal(objects, s->o->heap, step, s->workers, s->o->blueprint->fingerprint, err);
@@ -312,14 +320,14 @@ static int on_base(struct scheduler *s, struct error *err)
 
 static int on_hash(struct scheduler *s, struct error *err)
 {
-    struct tally_entry *done;
+    struct tally_entry *entry;
     uint32_t odd;
-    int rc = tally_add(&s->hashes, s->report, &done, err);
+    int rc = tally_add(&s->hashes, s->report, &entry, err);
 
-    if (rc || !done)
+    if (rc || !tally_complete(&s->hashes, entry))
         return rc;
-    odd = tally_odd_one(&s->hashes, done);
-    tally_free_entry(done);
+    odd = tally_odd_one(&s->hashes, entry);
+    tally_free_entry(entry);
     if (odd == s->workers)
         return 0;
     return fail(err, E_MISMATCH,
@@ -567,7 +575,7 @@ int scheduler_run(const struct scheduler_options *o, struct run *out, struct err
     while (!rc && s.state != ENDED) {
         rc = look(&s, err);
         if (!rc && s.state != ENDED)
-            env_sleep(o->env, LOOK_EVERY_NS);
+            env_sleep(o->env, s.state == STARTING ? LOOK_EVERY_NS_STARTING : LOOK_EVERY_NS);
     }
     if (rc)
         stop_fleet(&s);

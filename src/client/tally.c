@@ -41,25 +41,29 @@ static struct tally_entry *entry_for(struct tally *t, uint64_t step)
     return unused;
 }
 
-int tally_add(struct tally *t, const struct report *r, struct tally_entry **done,
+int tally_add(struct tally *t, const struct report *r, struct tally_entry **entry,
               struct error *err)
 {
     struct tally_entry *e = entry_for(t, r->step);
 
-    *done = NULL;
     if (!e)
         return fail(err, E_LIMIT, "more than %d steps wait for a rank's report", TALLY_OPEN_MAX);
     if (r->rank >= t->ranks)
         return fail(err, E_FORMAT, "a report of rank %u in a fleet of %u", r->rank, t->ranks);
+    *entry = e;
     if (e->seen[r->rank])
         return 0;
     e->seen[r->rank] = true;
+    e->count++;
     memcpy(e->sums[r->rank], r->sums, sizeof(r->sums));
     e->hashes[r->rank] = r->hash;
     e->clocks[r->rank] = r->clock_ns;
-    if (++e->count == t->ranks)
-        *done = e;
     return 0;
+}
+
+bool tally_complete(const struct tally *t, const struct tally_entry *e)
+{
+    return e->count == t->ranks;
 }
 
 void tally_free_entry(struct tally_entry *e)

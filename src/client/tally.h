@@ -18,6 +18,7 @@ struct tally_entry {
     double (*sums)[GUST_SUMS_MAX]; /* [ranks] */
     uint64_t *hashes;       /* [ranks] */
     uint64_t *clocks;       /* [ranks] */
+    double note;            /* the caller's */
 };
 
 struct tally {
@@ -30,11 +31,14 @@ void tally_init(struct tally *t, struct heap *heap, uint32_t ranks);
 void tally_release(struct tally *t);
 
 /*
- * Take a report in. Stores through DONE the entry if that was the last rank (valid until
- * tally_free_entry()), else NULL. E_LIMIT when too many steps are open.
+ * Take a report in and store its entry through ENTRY, which is the caller's to look at until
+ * the next call. E_LIMIT when too many steps are open.
  */
-int tally_add(struct tally *t, const struct report *r, struct tally_entry **done,
+int tally_add(struct tally *t, const struct report *r, struct tally_entry **entry,
               struct error *err);
+
+/* Whether every rank has reported; such an entry is to be given back. */
+bool tally_complete(const struct tally *t, const struct tally_entry *e);
 void tally_free_entry(struct tally_entry *e);
 
 /* Sum of the ranks' sums, in rank order. */
