@@ -87,6 +87,7 @@ static void count_steps(struct scheduler *s)
     s->steps_limit = limit;
 }
 
+/* The job in its store, without what an earlier run in the same place left. */
 static int put_job(struct scheduler *s, struct error *err)
 {
     struct buf text;
@@ -94,7 +95,9 @@ static int put_job(struct scheduler *s, struct error *err)
 
     buf_init(&text, s->o->heap, PROPS_MAX_BYTES);
     props_write(&s->o->blueprint->settings, &text);
-    rc = objects_put(s->o->objects, "job", buf_slice(&text), err);
+    rc = base_delete_all(s->o->objects, s->o->heap, err);
+    if (!rc)
+        rc = objects_put(s->o->objects, "job", buf_slice(&text), err);
     buf_release(&text);
     return rc;
 }

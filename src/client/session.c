@@ -9,10 +9,10 @@
 
 #define TIMEOUT_MS_DEFAULT 900000ull /* Lambda's: fifteen minutes */
 
-static int open_folder(struct session *s, const char *dir, char *url, size_t url_size,
-                       struct objects **out, struct error *err)
+static int open_folder(struct session *s, const char *dir, bool existing, char *url,
+                       size_t url_size, struct objects **out, struct error *err)
 {
-    struct objects_open open = { .env = s->env, .heap = s->heap };
+    struct objects_open open = { .env = s->env, .heap = s->heap, .existing = existing };
 
     if ((size_t)snprintf(url, url_size, "file:%s", dir) >= url_size)
         return fail(err, E_INVALID, "the folder name '%s' is too long", dir);
@@ -25,13 +25,13 @@ int session_open(struct session *s, struct env *env, struct heap *heap, const ch
     int rc;
 
     *s = (struct session){ .heap = heap, .env = env };
-    rc = open_folder(s, data_dir, s->data_url, sizeof(s->data_url), &s->data_objects, err);
+    rc = open_folder(s, data_dir, true, s->data_url, sizeof(s->data_url), &s->data_objects, err);
     if (!rc)
         rc = dataset_open(&s->data, s->data_objects, "data", heap, err);
     if (!rc)
         rc = blueprint_open(&s->blueprint, heap, settings, &s->data, err);
     if (!rc)
-        rc = open_folder(s, out_dir, s->objects_url, sizeof(s->objects_url), &s->objects, err);
+        rc = open_folder(s, out_dir, false, s->objects_url, sizeof(s->objects_url), &s->objects, err);
     if (!rc)
         rc = prices_open(&s->prices, "aws-lambda-x86", heap, err);
     if (rc) {

@@ -57,6 +57,9 @@ static int fail_errno(struct file_objects *f, const char *verb, const char *name
     }
 }
 
+/* How often a clash of temporary names, or with a deletion, is tried again. */
+#define TEMP_TRIES 100
+
 /* Make every folder on the way to PATH below ROOT. */
 static int make_folders(int root, const char *path)
 {
@@ -82,10 +85,12 @@ static int file_open(const char *where, const struct objects_open *open, struct 
         return fail(err, E_INVALID, "'file:%.80s' does not name a folder", where);
     folder = heap_alloc(open->heap, size + 2);
     snprintf(folder, size + 2, "%s/", where);
-    root = make_folders(AT_FDCWD, folder) < 0
+    root = !open->existing && make_folders(AT_FDCWD, folder) < 0
                ? -1
                : openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     heap_free(open->heap, folder);
+    if (root < 0 && open->existing && errno == ENOENT)
+        return fail(err, E_NOT_FOUND, "there is no folder %s", where);
     if (root < 0)
         return fail(err, errno == ENOSPC ? E_FULL : E_IO, "cannot open the folder %s: %s", where,
                     strerror(errno));
@@ -109,15 +114,16 @@ static void file_close(struct objects *o)
  */
 static int open_temp(struct file_objects *f, const char *name, char *temp)
 {
-    for (;;) {
+    for (unsigned tries = 0;; tries++) {
         int fd;
 
         snprintf(temp, TEMP_MAX, "%s~%ld.%u", name, (long)getpid(), f->attempts++);
         fd = openat(f->root, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno == ENOENT && make_folders(f->root, name) == 0)
-            fd = openat(f->root, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
+        if (fd >= 0 || (errno != EEXIST && errno != ENOENT) || tries == TEMP_TRIES)
             return fd;
+        /* A folder may be missing, or go away again when its last object is deleted. */
+        if (errno == ENOENT && make_folders(f->root, name) < 0)
+            return -1;
     }
 }
 
@@ -392,11 +398,29 @@ static int file_stat(struct objects *o, const char *name, struct objects_stat *o
     return 0;
 }
 
+/* Folders are no objects: those that held only NAME go with it. Writers make them anew. */
+static void remove_folders_of(struct file_objects *f, const char *name)
+{
+    char folder[OBJECTS_NAME_MAX + 1];
+    char *slash;
+
+    snprintf(folder, sizeof(folder), "%s", name);
+    while ((slash = strrchr(folder, '/'))) {
+        *slash = 0;
+        if (unlinkat(f->root, folder, AT_REMOVEDIR) < 0)
+            return;
+    }
+}
+
 static int file_delete(struct objects *o, const char *name, struct error *err)
 {
     struct file_objects *f = file(o);
 
-    if (unlinkat(f->root, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR || errno == EISDIR)
+    if (unlinkat(f->root, name, 0) == 0) {
+        remove_folders_of(f, name);
+        return 0;
+    }
+    if (errno == ENOENT || errno == ENOTDIR || errno == EISDIR)
         return 0;
     return fail_errno(f, "delete", name, err);
 }

@@ -86,6 +86,7 @@ struct objects {
 struct objects_open {
     struct env *env;   /* for decorators that wait or tell the time; may be NULL otherwise */
     struct heap *heap; /* the handle, and copies made by objects_map() where there is no map */
+    bool existing; /* refuse a folder that is not there, instead of making it */
 };
 
 /*

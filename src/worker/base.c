@@ -175,19 +175,30 @@ static int remember(void *arg, const char *name, const struct objects_stat *stat
     return 0;
 }
 
-int base_delete(struct objects *objects, struct heap *heap, uint64_t step, struct error *err)
+static int delete_below(struct objects *objects, struct heap *heap, const char *prefix,
+                        struct error *err)
 {
-    char full[OBJECTS_NAME_MAX + 1], prefix[64];
     struct names names = { .heap = heap };
-    int rc;
+    int rc = objects_list(objects, prefix, remember, &names, err);
 
-    base_name(full, sizeof(full), step, "manifest");
-    base_name(prefix, sizeof(prefix), step, "");
-    rc = objects_delete(objects, full, err);
-    if (!rc)
-        rc = objects_list(objects, prefix, remember, &names, err);
     for (unsigned i = 0; !rc && i < names.count; i++)
         rc = objects_delete(objects, names.at[i], err);
     heap_free(heap, names.at);
     return rc;
+}
+
+int base_delete(struct objects *objects, struct heap *heap, uint64_t step, struct error *err)
+{
+    char manifest[OBJECTS_NAME_MAX + 1], prefix[64];
+    int rc;
+
+    base_name(manifest, sizeof(manifest), step, "manifest");
+    base_name(prefix, sizeof(prefix), step, "");
+    rc = objects_delete(objects, manifest, err);
+    return rc ? rc : delete_below(objects, heap, prefix, err);
+}
+
+int base_delete_all(struct objects *objects, struct heap *heap, struct error *err)
+{
+    return delete_below(objects, heap, "base/", err);
 }

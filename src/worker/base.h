@@ -62,6 +62,9 @@ int base_read(struct base_reader *r, const char *name, void *into, size_t size, 
 /* Delete every object of base STEP, the manifest first. */
 int base_delete(struct objects *objects, struct heap *heap, uint64_t step, struct error *err);
 
+/* Delete all bases of the job, complete or not. */
+int base_delete_all(struct objects *objects, struct heap *heap, struct error *err);
+
 /* "base/00000000000000000042/NAME" */
 void base_name(char *out, size_t size, uint64_t step, const char *name);
 
