@@ -80,7 +80,7 @@ static int check_free(struct builder *b, struct error *err)
     format_object_name(name, b->prefix, "manifest");
     rc = objects_stat(b->objects, name, &stat, &inner);
     if (rc == 0 && !b->replace)
-        return fail(err, E_EXISTS, "there is a data set at '%s' already", b->prefix);
+        return fail(err, E_EXISTS, "there is a data set named '%s' already", b->prefix);
     return rc == 0 || rc == E_NOT_FOUND ? 0 : fail(err, rc, "%s", inner.text);
 }
 
