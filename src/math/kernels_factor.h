@@ -38,12 +38,13 @@ VECTOR_INLINE struct factor_masks factor_masks(uint32_t rank, uint32_t vectors)
     return m;
 }
 
-VECTOR_INLINE void factor_prefetch(const struct factor_run *run, const uint32_t *words)
+VECTOR_INLINE void factor_prefetch(const struct factor_run *run, const float *sums,
+                                   const uint32_t *words)
 {
     const float *user = run->users + (words[run->user_word] - run->users_first) * run->stride;
     uint64_t item = words[run->item_word];
     const float *q = run->items + (item - run->items_first) * run->stride;
-    const float *g = run->out->rows + item * run->stride;
+    const float *g = sums + item * run->stride;
 
     for (uint32_t c = 0; c < run->stride; c += 16) {
         __builtin_prefetch(user + c, 1);
@@ -88,25 +89,28 @@ VECTOR_INLINE float factor_rating(float *restrict user, const float *restrict it
     return e;
 }
 
-VECTOR_INLINE double factor_all(const struct factor_run *run, uint32_t n)
+VECTOR_INLINE double factor_all(const struct factor_run *given, uint32_t n)
 {
-    const struct gust_batch *b = run->batch;
-    const struct factor_masks m = factor_masks(run->rank, n);
-    const float inverse_rank = 1.0f / (float)run->rank;
-    struct gust_out out = { .groups = { *run->out } };
+    /* Copies, so that the compiler knows that no store to a row changes them. */
+    const struct factor_run run = *given;
+    const struct gust_batch b = *given->batch;
+    const struct gust_out_group group = *given->out;
+    const struct factor_masks m = factor_masks(run.rank, n);
+    const float inverse_rank = 1.0f / (float)run.rank;
+    struct gust_out out = { .groups = { group } };
     double loss = 0;
 
-    for (uint32_t r = 0; r < b->rows; r++) {
-        const uint32_t *words = b->words + gust_at(b, r);
+    for (uint32_t r = 0; r < b.rows; r++) {
+        const uint32_t *words = b.words + gust_at(&b, r);
         float *user, *sum, e;
         const float *item;
 
-        if (r + FACTOR_AHEAD < b->rows)
-            factor_prefetch(run, b->words + gust_at(b, r + FACTOR_AHEAD));
-        user = run->users + (words[run->user_word] - run->users_first) * (8 * n);
-        item = run->items + (words[run->item_word] - run->items_first) * (8 * n);
-        sum = gust_out_row(&out, 0, words[run->item_word]);
-        e = factor_rating(user, item, sum, gust_f32(words), run, &m, inverse_rank, n);
+        if (r + FACTOR_AHEAD < b.rows)
+            factor_prefetch(&run, group.rows, b.words + gust_at(&b, r + FACTOR_AHEAD));
+        user = run.users + (words[run.user_word] - run.users_first) * (8 * n);
+        item = run.items + (words[run.item_word] - run.items_first) * (8 * n);
+        sum = gust_out_row(&out, 0, words[run.item_word]);
+        e = factor_rating(user, item, sum, gust_f32(words), &run, &m, inverse_rank, n);
         loss += (double)e * (double)e;
     }
     return loss;

@@ -9,20 +9,35 @@
 /* Floats that one round of sum_n keeps in registers. */
 #define TILE 64
 
+/* From this many floats on, a sum is stored past the caches: they could not hold it anyway. */
+#define STREAM_MIN ((size_t)1 << 20)
+
+VECTOR_INLINE void sum_tile(v8 *sum, const float *const *in, unsigned n, size_t at)
+{
+    for (int k = 0; k < TILE / 8; k++)
+        sum[k] = v8_load(in[0] + at + 8 * k);
+    for (unsigned s = 1; s < n; s++)
+        for (int k = 0; k < TILE / 8; k++)
+            sum[k] += v8_load(in[s] + at + 8 * k);
+}
+
 static void sum_n(float *out, const float *const *in, unsigned n, size_t count)
 {
+    bool stream = count >= STREAM_MIN && (uintptr_t)out % sizeof(v8) == 0;
     size_t i = 0;
+    v8 tile[TILE / 8];
 
+    for (; stream && i + TILE <= count; i += TILE) {
+        sum_tile(tile, in, n, i);
+        for (int k = 0; k < TILE / 8; k++)
+            v8_stream(out + i + 8 * k, tile[k]);
+    }
+    if (stream)
+        v8_stream_end();
     for (; i + TILE <= count; i += TILE) {
-        v8 sum[TILE / 8];
-
+        sum_tile(tile, in, n, i);
         for (int k = 0; k < TILE / 8; k++)
-            sum[k] = v8_load(in[0] + i + 8 * k);
-        for (unsigned s = 1; s < n; s++)
-            for (int k = 0; k < TILE / 8; k++)
-                sum[k] += v8_load(in[s] + i + 8 * k);
-        for (int k = 0; k < TILE / 8; k++)
-            v8_store(out + i + 8 * k, sum[k]);
+            v8_store(out + i + 8 * k, tile[k]);
     }
     for (; i < count; i++) {
         float sum = in[0][i];

@@ -9,23 +9,50 @@
 
 #include "base/util.h"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #define VECTOR_INLINE static inline __attribute__((always_inline, unused))
 
+typedef float v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));
 typedef int32_t v8i __attribute__((vector_size(32)));
 typedef double v8d __attribute__((vector_size(64)));
+/* Eight floats anywhere in memory; gcc without AVX moves a memcpy() through integer registers. */
+typedef float v8_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
 
 VECTOR_INLINE v8 v8_load(const float *from)
 {
-    v8 x;
-
-    memcpy(&x, from, sizeof(x));
-    return x;
+    return *(const v8_anywhere *)from;
 }
 
 VECTOR_INLINE void v8_store(float *to, v8 x)
 {
-    memcpy(to, &x, sizeof(x));
+    *(v8_anywhere *)to = x;
+}
+
+/*
+ * Store past the caches, at an address that is a multiple of 32 bytes. Other threads see the
+ * stores in order only after v8_stream_end().
+ */
+VECTOR_INLINE void v8_stream(float *to, v8 x)
+{
+#if defined(__AVX__)
+    _mm256_stream_ps(to, (__m256)x);
+#elif defined(__SSE2__)
+    _mm_stream_ps(to, (__m128)__builtin_shufflevector(x, x, 0, 1, 2, 3));
+    _mm_stream_ps(to + 4, (__m128)__builtin_shufflevector(x, x, 4, 5, 6, 7));
+#else
+    v8_store(to, x);
+#endif
+}
+
+VECTOR_INLINE void v8_stream_end(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
 }
 
 VECTOR_INLINE v8 v8_all(float x)
@@ -89,7 +116,9 @@ VECTOR_INLINE v8 v8_sqrt(v8 x)
 /* The eight lanes' sum in the order that every kernel documents: halves, quarters, pairs. */
 VECTOR_INLINE float v8_sum(v8 x)
 {
-    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+    v4 sum = __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
+
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
 VECTOR_INLINE v8d v8_widen(v8 x)

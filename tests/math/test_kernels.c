@@ -70,6 +70,21 @@ static void sum_n_may_write_over_an_input(struct heap *h, const struct kernels *
     assert_same(b, want, 333);
 }
 
+/* Long sums are stored past the caches, wherever they begin. */
+static void long_sums(struct heap *h, const struct kernels *k)
+{
+    size_t n = ((size_t)1 << 20) + 77;
+    const float *in[] = { input_floats(h, 1, n), input_floats(h, 2, n), input_floats(h, 3, n) };
+    float *out = input_floats(h, 4, n), *want = heap_alloc(h, n * sizeof(*want));
+
+    ref->sum_n(want, in, 3, n);
+    k->sum_n(out, in, 3, n);
+    assert_same(out, want, n);
+    memset(out, 0, n * sizeof(*out));
+    k->sum_n(out + 3, in, 3, n);
+    assert_same(out + 3, want, n);
+}
+
 static void masked_units(struct heap *h, const struct kernels *k)
 {
     static const size_t unit_floats[] = { 16, 24, 40 };
@@ -407,6 +422,7 @@ static void row_optimisers(struct heap *h, const struct kernels *k)
     }
 AT_EVERY_LEVEL(vectors)
 AT_EVERY_LEVEL(sum_n_may_write_over_an_input)
+AT_EVERY_LEVEL(long_sums)
 AT_EVERY_LEVEL(masked_units)
 AT_EVERY_LEVEL(hashes_see_every_bit_and_the_order)
 AT_EVERY_LEVEL(one_bad_number_is_found_anywhere)
@@ -437,6 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_at_every_level),
         cmocka_unit_test(sum_n_may_write_over_an_input_at_every_level),
+        cmocka_unit_test(long_sums_at_every_level),
         cmocka_unit_test(masked_units_at_every_level),
         cmocka_unit_test(hashes_see_every_bit_and_the_order_at_every_level),
         cmocka_unit_test(one_bad_number_is_found_anywhere_at_every_level),

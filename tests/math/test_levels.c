@@ -170,8 +170,10 @@ static const struct family {
     void (*run)(struct fold *f, struct heap *h, const struct kernels *k);
     uint64_t golden;
 } families[] = {
-    { "vectors", vectors, 0xEAAA749883606CFCull },       { "functions", functions, 0xECD32D892A47CC52ull },
-    { "models", models, 0xF8DB6E40549BD50Eull },         { "factorisation", factorisation, 0x619BE156681F1353ull },
+    { "vectors", vectors, 0xEAAA749883606CFCull },
+    { "functions", functions, 0xECD32D892A47CC52ull },
+    { "models", models, 0xF8DB6E40549BD50Eull },
+    { "factorisation", factorisation, 0x619BE156681F1353ull },
     { "optimisers", optimisers, 0xCC12212D4C566166ull },
 };
 
