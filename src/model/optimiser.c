@@ -5,7 +5,7 @@
 #include "model/optimiser_rules.h"
 
 /* Steps that a row may lag behind; then all are brought up to date, which changes no bits. */
-#define PAST_MAX 4096
+#define PAST_MAX 1024
 
 static int read_numbers(struct optimiser_config *c, const struct props *settings, struct error *err)
 {
@@ -230,10 +230,19 @@ static void catch_up_row(struct optimiser *o, struct optimiser_group *g, uint64_
         catch_up(o, g, unit);
 }
 
+/* Whether looking at every unit is less work than looking at every index of the batch. */
+static bool reads_most(const struct optimiser_group *g, const struct gust_batch *batch)
+{
+    uint32_t ones = batch->data->ones;
+    uint64_t each = g->group.index == GUST_INDEX_LISTS && ones != GUST_VARIES ? MAX(ones, 1u) : 1;
+
+    return g->group.index == GUST_INDEX_ALL || each * batch->rows >= units_of(&g->group);
+}
+
 static void prepare_group(struct optimiser *o, struct optimiser_group *g,
                           const struct gust_batch *batch)
 {
-    if (g->group.index == GUST_INDEX_ALL) {
+    if (reads_most(g, batch)) {
         catch_up_all(o, g);
         return;
     }

@@ -217,12 +217,17 @@ static void preparing_brings_the_rows_of_a_batch_up_to_date(void **state UNUSED)
         step_bed(&dense, step, false);
     }
     optimiser_prepare(&lazy.optimiser, &batch);
+    assert_true(lazy.optimiser.groups[0].seen[3] == 40);
     for (int i = 0; i < 3; i++) {
         uint64_t row = (uint64_t[]){ 3, 150, 77 }[i];
 
         assert_memory_equal(gust_row(&lazy.view, row), gust_row(&dense.view, row), 20 * 4);
     }
     assert_memory_not_equal(lazy.view.rows, dense.view.rows, ROWS * 24 * 4);
+    batch.row_words = 0; /* the same example many times: a batch that reads most of the rows */
+    batch.rows = ROWS;
+    optimiser_prepare(&lazy.optimiser, &batch);
+    assert_memory_equal(lazy.view.rows, dense.view.rows, ROWS * 24 * 4);
     bed_close(&lazy);
     bed_close(&dense);
 }
