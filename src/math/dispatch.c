@@ -68,6 +68,11 @@ const struct kernels *kernels_best(void)
     return best;
 }
 
+const struct kernels *kernels_named(const char *name)
+{
+    return name ? kernels_find(name) : kernels_best();
+}
+
 const struct kernels *kernels_find(const char *name)
 {
     for (unsigned i = 0; kernels_at(i); i++)

@@ -183,6 +183,8 @@ struct kernels {
 const struct kernels *kernels_best(void);
 /* The table called NAME if it exists and this CPU can run it, otherwise NULL. */
 const struct kernels *kernels_find(const char *name);
+/* kernels_find(NAME), or the best table when NAME is NULL. */
+const struct kernels *kernels_named(const char *name);
 /* The tables that this CPU can run, slowest first: kernels_at(0), ... until NULL. */
 const struct kernels *kernels_at(unsigned i);
 

@@ -6,10 +6,10 @@
 /* Examples that go forward and backward together: the second time they are still in cache. */
 #define CHUNK 128
 
-void linear_init(struct linear *m, const struct gust_data *data)
+void linear_init(struct linear *m, const struct gust_data *data, const struct kernels *kernels)
 {
     *m = (struct linear){
-        .kernels = kernels_best(),
+        .kernels = kernels,
         .dims = data->ones || data->sparse ? data->dims : 0,
         .dense = data->dense,
     };

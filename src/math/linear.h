@@ -21,8 +21,8 @@ struct linear {
     unsigned weights_group, dense_group, bias_group; /* numbers; weights and dense only if any */
 };
 
-/* A linear model for DATA with one of the losses of kernels_best(). */
-void linear_init(struct linear *m, const struct gust_data *data);
+/* A linear model for DATA; the caller adds one of the losses of KERNELS. */
+void linear_init(struct linear *m, const struct gust_data *data, const struct kernels *kernels);
 
 /* Slots of struct gust_trainer; SELF is a struct linear. */
 unsigned linear_groups(const void *self, struct gust_group *groups);

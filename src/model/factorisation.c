@@ -57,7 +57,7 @@ static int factorisation_open(struct gust_host *h, const struct gust_data *data,
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    m->kernels = kernels_best();
+    m->kernels = kernels_named(gust_setting(h, "kernels", NULL));
     m->seed = gust_seed(h);
     m->users = data->key_rows[0];
     m->items = data->key_rows[1];

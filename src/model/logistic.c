@@ -15,7 +15,7 @@ static int logistic_open(struct gust_host *h, const struct gust_data *data, void
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    linear_init(m, data);
+    linear_init(m, data, kernels_named(gust_setting(h, "kernels", NULL)));
     m->loss = m->kernels->logistic;
     *self = m;
     return 0;

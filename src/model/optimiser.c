@@ -38,6 +38,7 @@ int optimiser_config_read(struct optimiser_config *c, const struct props *settin
                     "optimiser: '%s' is none of sgd, momentum, nesterov, adam, adagrad, "
                     "adagrad-row",
                     name);
+    read.kernels = kernels_named(props_find(settings, "kernels"));
     read.mean = strcmp(reduce, "mean") == 0;
     if (!read.mean && strcmp(reduce, "sum") != 0)
         return fail(err, E_INVALID, "reduce: '%s' is neither 'sum' nor 'mean'", reduce);
@@ -125,9 +126,10 @@ int optimiser_open(struct optimiser *o, struct heap *heap, const struct optimise
                    const struct gust_group *groups, const struct gust_view *views, unsigned count,
                    struct error *err)
 {
-    *o = (struct optimiser){
-        .heap = heap, .kernels = kernels_best(), .config = *config, .count = count
-    };
+    *o = (struct optimiser){ .heap = heap,
+                             .kernels = config->kernels ? config->kernels : kernels_best(),
+                             .config = *config,
+                             .count = count };
     for (unsigned g = 0; g < count; g++) {
         if (open_group(o, g, &groups[g], &views[g])) {
             optimiser_close(o);

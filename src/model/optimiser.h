@@ -47,6 +47,7 @@ struct optimiser_rule;
 struct optimiser_config {
     const struct optimiser_rule *rule;
     struct schedule schedule;
+    const struct kernels *kernels; /* NULL: the best that there are */
     bool mean;
     double l1, l2, momentum, decay, epsilon, accumulator;
 };

@@ -33,7 +33,7 @@ static int softmax_open(struct gust_host *h, const struct gust_data *data, void 
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    m->kernels = kernels_best();
+    m->kernels = kernels_named(gust_setting(h, "kernels", NULL));
     m->dims = data->ones || data->sparse ? data->dims : 0;
     m->dense = data->dense;
     m->classes = data->classes;

@@ -16,7 +16,7 @@ static int svm_open(struct gust_host *h, const struct gust_data *data, void **se
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    linear_init(m, data);
+    linear_init(m, data, kernels_named(gust_setting(h, "kernels", NULL)));
     if (strcmp(loss, "hinge") == 0)
         m->loss = m->kernels->hinge;
     else if (strcmp(loss, "squared-hinge") == 0)

@@ -4,10 +4,10 @@
  * name and gone with the last of them. The complete reference for other backends, and what the
  * twin runs on. Times are a count of changes, so that equal runs list equal times.
  */
+#include "objects/memory.h"
+
 #include <assert.h>
 #include <pthread.h>
-
-#include "objects/objects.h"
 
 /* Immutable bytes; readers hold a reference while they copy or view them. */
 struct value {
@@ -31,19 +31,37 @@ struct store {
     size_t count, room;
 };
 
+/*
+ * What a handle holds. Not in its function's heap, which the twin drops: by then
+ * objects_memory_forget() must still be able to let go of it.
+ */
+struct holding {
+    struct holding *next;
+    const struct env *env;
+    struct store *store;
+    struct value **views; /* mapped and not yet unmapped */
+    size_t view_count, view_room;
+};
+
 struct memory_objects {
     struct objects base;
-    struct store *store;
+    struct holding *holding;
 };
 
 /* One lock for everything: it is held for look-ups, never while bytes are copied. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct store *stores;
+static struct holding *holdings;
+
+static struct holding *holding_of(struct objects *o)
+{
+    assert(o->ops == &objects_memory);
+    return container_of(o, struct memory_objects, base)->holding;
+}
 
 static struct store *store_of(struct objects *o)
 {
-    assert(o->ops == &objects_memory);
-    return container_of(o, struct memory_objects, base)->store;
+    return holding_of(o)->store;
 }
 
 static char *copy_text(const char *text)
@@ -77,11 +95,20 @@ static int memory_open(const char *where, const struct objects_open *open, struc
                        struct error *err UNUSED)
 {
     struct memory_objects *m = heap_alloc(open->heap, sizeof(*m));
+    struct holding *h = calloc(1, sizeof(*h));
 
+    if (!h) {
+        heap_exhausted(sizeof(*h));
+        abort();
+    }
+    h->env = open->env;
+    m->holding = h;
     m->base = (struct objects){ .ops = &objects_memory, .env = open->env, .heap = open->heap };
     pthread_mutex_lock(&lock);
-    m->store = find_or_add_store(where);
-    m->store->handles++;
+    h->store = find_or_add_store(where);
+    h->store->handles++;
+    h->next = holdings;
+    holdings = h;
     pthread_mutex_unlock(&lock);
     *out = &m->base;
     return 0;
@@ -94,25 +121,61 @@ static void unref(struct value *v)
         free(v);
 }
 
+/* Under the lock. */
+static void remove_store(struct store *s)
+{
+    struct store **at = &stores;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    for (size_t i = 0; i < s->count; i++) {
+        unref(s->entries[i].value);
+        free(s->entries[i].name);
+    }
+    free(s->entries);
+    free(s->name);
+    free(s);
+}
+
+/* Under the lock: let go of everything that *AT holds. */
+static void remove_holding(struct holding **at)
+{
+    struct holding *h = *at;
+
+    *at = h->next;
+    for (size_t i = 0; i < h->view_count; i++)
+        unref(h->views[i]);
+    if (--h->store->handles == 0)
+        remove_store(h->store);
+    free(h->views);
+    free(h);
+}
+
 static void memory_close(struct objects *o)
 {
-    struct store *s = store_of(o), **at = &stores;
+    struct holding *h = holding_of(o), **at = &holdings;
 
     pthread_mutex_lock(&lock);
-    if (--s->handles == 0) {
-        while (*at != s)
-            at = &(*at)->next;
-        *at = s->next;
-        for (size_t i = 0; i < s->count; i++) {
-            unref(s->entries[i].value);
-            free(s->entries[i].name);
-        }
-        free(s->entries);
-        free(s->name);
-        free(s);
-    }
+    while (*at != h)
+        at = &(*at)->next;
+    remove_holding(at);
     pthread_mutex_unlock(&lock);
     heap_free(o->heap, container_of(o, struct memory_objects, base));
+}
+
+void objects_memory_forget(const struct env *env)
+{
+    struct holding **at = &holdings;
+
+    pthread_mutex_lock(&lock);
+    while (*at) {
+        if ((*at)->env == env)
+            remove_holding(at);
+        else
+            at = &(*at)->next;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 /* The first entry that is not before NAME. */
@@ -262,19 +325,47 @@ static int memory_get(struct objects *o, const char *name, uint64_t offset, size
     return 0;
 }
 
+/* A handle belongs to one thread, so its list of views needs no lock. */
+static bool remember_view(struct holding *h, struct value *v)
+{
+    if (h->view_count == h->view_room) {
+        size_t room = MAX(2 * h->view_room, (size_t)8);
+        struct value **views = realloc(h->views, room * sizeof(struct value *));
+
+        if (!views)
+            return false;
+        h->views = views;
+        h->view_room = room;
+    }
+    h->views[h->view_count++] = v;
+    return true;
+}
+
 static int memory_map(struct objects *o, const char *name, struct slice *out, struct error *err)
 {
     struct value *v = take(o, name);
 
     if (!v)
         return absent(name, err);
+    if (!remember_view(holding_of(o), v)) {
+        give_back(v);
+        return fail(err, E_MEMORY, "no memory to view object '%s'", name);
+    }
     *out = slice(v->bytes, v->size);
     return 0;
 }
 
-static void memory_unmap(struct objects *o UNUSED, struct slice view)
+static void memory_unmap(struct objects *o, struct slice view)
 {
-    give_back(container_of(view.data, struct value, bytes));
+    struct value *v = container_of(view.data, struct value, bytes);
+    struct holding *h = holding_of(o);
+    size_t i = h->view_count;
+
+    while (i > 0 && h->views[i - 1] != v)
+        i--;
+    assert(i > 0);
+    h->views[i - 1] = h->views[--h->view_count];
+    give_back(v);
 }
 
 static int memory_list(struct objects *o, const char *prefix, objects_list_fn each, void *arg,

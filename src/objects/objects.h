@@ -21,7 +21,7 @@ struct objects_stat {
     uint64_t changed_ns; /* when it was written, by the store's clock */
 };
 
-/* Called for each name; a non-zero return ends the listing and is returned. */
+/* Called for each name; may use the store. A non-zero return ends the listing and is returned. */
 typedef int (*objects_list_fn)(void *arg, const char *name, const struct objects_stat *stat);
 
 struct objects;
@@ -86,7 +86,7 @@ struct objects {
 struct objects_open {
     struct env *env;   /* for decorators that wait or tell the time; may be NULL otherwise */
     struct heap *heap; /* the handle, and copies made by objects_map() where there is no map */
-    bool existing; /* refuse a folder that is not there, instead of making it */
+    bool existing;     /* refuse a folder that is not there, instead of making it */
 };
 
 /*

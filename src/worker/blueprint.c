@@ -31,7 +31,7 @@ static int find_kernels(struct blueprint *b, struct error *err)
 {
     const char *name = props_find(&b->settings, "kernels");
 
-    b->kernels = name ? kernels_find(name) : kernels_best();
+    b->kernels = kernels_named(name);
     if (!b->kernels)
         return fail(err, E_INVALID, "kernels: this CPU has no '%s'", name);
     return 0;

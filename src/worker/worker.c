@@ -339,6 +339,8 @@ static int one_step(struct worker *w, const struct plan *plan, uint64_t step, st
     uint64_t examples, from;
     int rc;
 
+    if (plan->batch != w->replica.pass.batch)
+        pass_set_batch(&w->replica.pass, plan->batch);
     rc = team_size(w, plan->threads, err);
     if (!rc)
         rc = team_gather(w, step, &examples, err);

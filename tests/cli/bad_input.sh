@@ -32,8 +32,8 @@ refuse 2 "is more than the .* examples" "$GUST" train --data ml --batch 1000000
 refuse 2 "'fast' is not a number" "$GUST" train --data ml --set rate=fast
 refuse 2 "key=value" "$GUST" train --data ml --set rate
 refuse 2 "a function needs .* MB and is given 128 MB" \
-    "$GUST" train --data ml --memory 128 --set rank=1000 --workers 1
-refuse 2 "exists" "$GUST" data generate movielens --rows 1000 --out ml
+    "$GUST" train --data ml --memory 128 --set rank=1000 --threads 100
+refuse 2 "already; --force replaces it" "$GUST" data generate movielens --rows 1000 --out ml
 
 # A model that is there is not replaced unasked.
 "$GUST" train --data ml --epochs 1 --out kept --quiet || fail "train"

@@ -40,9 +40,12 @@ model.safetensors" ] || fail "left behind: $(ls a)"
 # Every instruction level gives the same bytes.
 for level in sse2 avx2 avx512; do
     if "$GUST" train --data ml --epochs 3 --out "l-$level" --quiet --set kernels=$level 2>err.txt; then
-        tail -c 1000000 "l-$level/model.safetensors" >x
-        tail -c 1000000 a/model.safetensors >y
-        cmp x y || fail "$level gives other bits"
+        python3 - a/model.safetensors "l-$level/model.safetensors" <<'PY' || fail "$level gives other bits"
+import struct, sys
+a, b = (open(name, "rb").read() for name in sys.argv[1:])
+tensors = lambda data: data[8 + struct.unpack("<Q", data[:8])[0]:]
+assert tensors(a) == tensors(b)
+PY
     else
         grep -q "this CPU has no '$level'" err.txt || fail "$level: $(cat err.txt)"
     fi

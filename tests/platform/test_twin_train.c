@@ -10,6 +10,7 @@
 #include "client/model_file.h"
 #include "client/scheduler.h"
 #include "data/builder.h"
+#include "objects/memory.h"
 #include "params/memory.h"
 #include "platform/twin.h"
 #include "worker/worker.h"
@@ -20,6 +21,7 @@
 static void forget(void *arg UNUSED, struct env *env)
 {
     params_memory_forget(env);
+    objects_memory_forget(env);
 }
 
 /* Work that is slow beside the client's looks, so that there is time to die in: 90 steps of 25 ms.
@@ -39,7 +41,10 @@ static const struct twin_profile slow = {
 /* One run: what is asked for, and what came of it. */
 struct trial {
     uint32_t workers;
-    uint32_t memory_mb; /* 0: one vCPU's */
+    uint32_t memory_mb;     /* 0: one vCPU's */
+    uint64_t timeout_ms;    /* 0: ten minutes */
+    uint64_t kill_after_ns; /* kill rank kill_rank so long after its entry; 0: nobody */
+    uint64_t kill_rank;
 
     struct run run;
     double score;        /* the last evaluation's first metric */
@@ -59,6 +64,28 @@ struct stage {
     struct platform *platform;
 };
 
+/* For the entry point, which nobody can hand anything but a payload. */
+static struct stage *current_stage;
+static struct trial *current_trial;
+
+/* The scheduler starts ranks in order, so rank r is invocation r + 1. */
+static void kill_as_asked(const struct platform_call *call)
+{
+    struct trial *t = current_trial;
+    struct props payload;
+    uint64_t rank = UINT64_MAX;
+
+    if (!t->kill_after_ns)
+        return;
+    props_init(&payload, call->heap);
+    if (props_parse(&payload, call->payload, NULL) == 0)
+        props_u64(&payload, "rank", 0, 0, UINT32_MAX, &rank, NULL);
+    props_release(&payload);
+    if (rank == t->kill_rank)
+        platform_twin_end_at(current_stage->platform, rank + 1,
+                             env_after(call->env, t->kill_after_ns), PLATFORM_CRASHED);
+}
+
 static int entry(const struct platform_call *call, struct error *err)
 {
     struct worker_call c = { .env = call->env,
@@ -68,6 +95,7 @@ static int entry(const struct platform_call *call, struct error *err)
                              .memory_mb = call->memory_mb,
                              .deadline = call->deadline };
 
+    kill_as_asked(call);
     return worker_run(&c, err);
 }
 
@@ -179,13 +207,15 @@ static int client(struct env *env, struct heap *heap, void *arg, struct error *e
                        .evaluate_every = 30,
                        .base_every = 30,
                        .hash_every = 10,
-                       .timeout_ms = 600000,
+                       .timeout_ms = t->timeout_ms,
                        .data_url = DATA_URL,
                        .objects_url = JOB_URL };
     struct stage s;
     struct policy policy;
     int rc = open_stage(&s, env, heap, &job, err);
 
+    current_stage = &s;
+    current_trial = t;
     if (!rc)
         rc = policy_init(&policy, "fixed", job.fleet, err);
     if (!rc)
@@ -214,6 +244,7 @@ static int train(uint64_t seed, struct trial *t, struct error *err)
     int rc;
 
     t->memory_mb = t->memory_mb ? t->memory_mb : 1769;
+    t->timeout_ms = t->timeout_ms ? t->timeout_ms : 600000;
     rc = twin_run(twin, client, t, err);
     t->events = twin_events(twin);
     t->digest = twin_digest(twin);
@@ -276,6 +307,45 @@ static void time_is_the_profiles_not_the_machines(void **state UNUSED)
     assert_int_equal(tenth.model_hash, whole.model_hash);
 }
 
+static void a_function_at_its_time_limit_ends_the_job_with_its_name(void **state UNUSED)
+{
+    struct trial t = { .workers = 4, .timeout_ms = 500 };
+    struct error err = { 0 };
+
+    assert_int_equal(train(1, &t, &err), E_FAILED);
+    assert_non_null(strstr(err.text, "time limit"));
+    assert_int_equal(t.run.end, RUN_FAILED);
+}
+
+/*
+ * Whenever and whichever function dies, the client notices, stops the others, says who it was,
+ * and has the last sealed base; nothing hangs and nothing is touched after it is gone.
+ */
+static void a_death_at_any_time_ends_the_job_with_a_clear_message(void **state UNUSED)
+{
+    struct trial quiet = { .workers = 4 };
+    unsigned with_base = 0, failed = 0;
+
+    train_well(1, &quiet);
+    for (unsigned i = 0; i < 48; i++) {
+        struct trial t = { .workers = 4, .kill_rank = i % 4 };
+        struct error err = { 0 };
+        char expected[64];
+
+        t.kill_after_ns = 1 + (quiet.end_ns - NS_PER_S) / 48 * i;
+        snprintf(expected, sizeof(expected), "function %u of 4 failed (crashed)", i % 4);
+        if (train(1, &t, &err) == 0) {
+            assert_int_equal(t.model_hash, quiet.model_hash); /* it was done before */
+            continue;
+        }
+        assert_string_equal(err.text, expected);
+        assert_int_equal(t.run.end, RUN_FAILED);
+        failed++;
+        with_base += t.run.has_base;
+    }
+    assert_true(failed > 20 && with_base > 5 && with_base < failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +353,8 @@ int main(void)
         cmocka_unit_test(other_delays_give_other_events_and_the_same_model),
         cmocka_unit_test(the_model_is_good_for_every_fleet),
         cmocka_unit_test(time_is_the_profiles_not_the_machines),
+        cmocka_unit_test(a_function_at_its_time_limit_ends_the_job_with_its_name),
+        cmocka_unit_test(a_death_at_any_time_ends_the_job_with_a_clear_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
