@@ -461,7 +461,10 @@ static int on_exit_of(struct scheduler *s, const struct platform_exit *e, struct
         return 0;
     if (s->state == FAILED)
         return 0;
-    return fail(err, E_FAILED, "function %u of %u failed (%s)%s%s", rank, s->workers,
+    /* What is wrong with job or data stays so, and is not the platform's fault. */
+    if (e->reason == PLATFORM_FAILED && error_exit_status(e->code) == 2)
+        return fail(err, e->code, "function %u of %u: %s", rank, s->workers, e->words);
+    return fail(err, E_FAILED, "function %u of %u ended: %s%s%s", rank, s->workers,
                 platform_reason_text(e->reason), e->words[0] ? ": " : "", e->words);
 }
 
