@@ -8,6 +8,7 @@
 
 #define RANK        10u
 #define DRAWN       1.22 /* draws per rating wanted; the rest are repeated pairs */
+#define ATTEMPTS    12   /* at finding enough pairs, each with a quarter more draws */
 #define ACTIVITY    20.0 /* ratings that every user draws at least */
 #define ROWS_USUAL  10000000ull
 #define USERS_USUAL 71567.0
@@ -29,9 +30,9 @@ struct ratings {
     uint64_t held;
 };
 
-static bool draw_activity(struct ratings *g)
+static bool draw_activity(struct ratings *g, double drawn)
 {
-    double total = DRAWN * (double)g->rows, floor_all, sum = 0;
+    double total = drawn * (double)g->rows, floor_all, sum = 0;
     double base = fmin(ACTIVITY, 0.3 * total / g->users);
     double *activity = heap_try_alloc_raw(g->heap, g->users, sizeof(*activity));
 
@@ -69,7 +70,7 @@ static int prepare(struct ratings *g, struct error *err)
     g->last = heap_try_alloc_raw(g->heap, g->items, sizeof(*g->last));
     g->user = draw_factors(g, g->users, USER, 0.40);
     g->item = draw_factors(g, g->items, ITEM, 0.50);
-    if (!g->draws || !g->last || !g->user || !g->item || !draw_activity(g) ||
+    if (!g->draws || !g->last || !g->user || !g->item ||
         !sampler_init(&g->popularity, g->heap, g->items, 30, 1.05, true,
                       random_at(g->seed, POPULARITY, 0, 0)))
         return fail(err, E_MEMORY, "no memory for %u users and %u items", g->users, g->items);
@@ -111,6 +112,22 @@ static int count_pair(struct ratings *g UNUSED, uint32_t user UNUSED, uint32_t i
 {
     ++*(uint64_t *)arg;
     return 0;
+}
+
+/* Draw until there are enough different pairs, which small sets need more draws for. */
+static int draw_pairs(struct ratings *g, uint64_t *pairs, struct error *err)
+{
+    double drawn = DRAWN;
+    int rc = 0;
+
+    *pairs = 0;
+    for (int i = 0; !rc && i < ATTEMPTS && *pairs < g->rows; i++, drawn *= 1.25) {
+        if (!draw_activity(g, drawn))
+            return fail(err, E_MEMORY, "no memory for %u users", g->users);
+        *pairs = 0;
+        rc = each_pair(g, count_pair, pairs, err);
+    }
+    return rc;
 }
 
 /* The second pass chooses exactly `wanted` of `left` pairs: Knuth's algorithm S. */
@@ -193,7 +210,7 @@ int generate_movielens(const struct builder_options *to, const struct generate_o
     bo.schema = (struct gust_data){ .ones = 2, .keys = 2 };
     rc = builder_open(&c.builder, &bo, err);
     rc = rc ? rc : prepare(&g, err);
-    rc = rc ? rc : each_pair(&g, count_pair, &c.left, err);
+    rc = rc ? rc : draw_pairs(&g, &c.left, err);
     c.wanted = MIN(g.rows, c.left);
     rc = rc ? rc : each_pair(&g, add_rating, &c, err);
     if (!rc && g.held)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A memory store with room for one data set, for the tests of data/. */
+#ifndef GUST_TESTS_DATA_FIXTURE_H
+#define GUST_TESTS_DATA_FIXTURE_H
+
+#include "data/builder.h"
+#include "data/format.h"
+#include "data/shard.h"
+
+struct data_fixture {
+    struct heap heap;
+    struct objects *objects;
+    struct error err;
+};
+
+static inline struct builder_options fixture_options(struct data_fixture *f)
+{
+    return (struct builder_options){
+        .objects = f->objects, .prefix = "data", .heap = &f->heap, .kind = "test", .lanes = 16
+    };
+}
+
+static int fixture_set_up(void **state)
+{
+    struct data_fixture *f = calloc(1, sizeof(*f));
+    struct objects_open open = { NULL, &f->heap };
+
+    *state = f;
+    return objects_open("memory:data", &open, &f->objects, NULL);
+}
+
+static int fixture_tear_down(void **state)
+{
+    struct data_fixture *f = *state;
+
+    objects_close(f->objects);
+    /* Whatever failed in between: nothing may be left behind. */
+    assert_int_equal(f->heap.used_bytes, 0);
+    heap_release(&f->heap);
+    free(f);
+    return 0;
+}
+
+#endif
