@@ -37,12 +37,12 @@ static uint32_t columns(const struct factorisation *m)
 
 static void read_settings(struct gust_host *h, struct factorisation *m)
 {
-    double l2 = gust_setting_f64(h, "l2", 0.01, 0, 1e6);
+    double l2 = gust_setting_f64(h, "l2", 0.0125, 0, 1e6);
 
     m->rank = (uint32_t)gust_setting_u64(h, "rank", 20, 1, RANK_MAX);
     m->stride = gust_stride(columns(m));
-    m->init = (float)gust_setting_f64(h, "init", 0.03, 0, 1e6);
-    m->accumulator = (float)gust_setting_f64(h, "user-accumulator", 0.75, 1e-12, 1e12);
+    m->init = (float)gust_setting_f64(h, "init", 0.0125, 0, 1e6);
+    m->accumulator = (float)gust_setting_f64(h, "user-accumulator", 0.8, 1e-12, 1e12);
     m->user_rate = (float)gust_setting_f64(h, "user-rate", 0.8, 0, 1e6);
     m->l2_user = (float)gust_setting_f64(h, "l2-user", 2 * l2, 0, 1e6);
     m->l2_item = (float)gust_setting_f64(h, "l2-item", l2, 0, 1e6);
@@ -50,14 +50,18 @@ static void read_settings(struct gust_host *h, struct factorisation *m)
 
 static int factorisation_open(struct gust_host *h, const struct gust_data *data, void **self)
 {
+    const char *level = gust_setting(h, "kernels", NULL);
+    const struct kernels *kernels = kernels_named(level);
     struct factorisation *m;
 
+    if (!kernels)
+        return gust_refuse(h, "kernels: '%s' is no instruction level of this CPU", level);
     if (data->keys < 2 || data->ones == GUST_VARIES || data->ones < 2)
         return gust_refuse(h, "factorisation needs ratings: examples with a user and an item");
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    m->kernels = kernels_named(gust_setting(h, "kernels", NULL));
+    m->kernels = kernels;
     m->seed = gust_seed(h);
     m->users = data->key_rows[0];
     m->items = data->key_rows[1];
@@ -200,9 +204,14 @@ static void factorisation_predict(const void *self, const struct gust_batch *bat
     }
 }
 
+/*
+ * Found by search on data of MovieLens-10M's shape (9 M ratings, 71,567 x 10,681, rank 20): the
+ * held-out error is within 1 % of its lowest after three passes, for batches of 25,000 and
+ * 50,000, and stays there. Small first factors matter: larger ones cost quality in the end.
+ */
 static const struct gust_default defaults[] = {
     { "optimiser", "adagrad-row" }, { "reduce", "sum" }, { "rate", "0.28" },
-    { "schedule", "inverse" },      { "decay", "0.27" }, { "accumulator", "0.25" },
+    { "schedule", "inverse" },      { "decay", "0.28" }, { "accumulator", "0.3" },
     { "batch", "50000" },           { NULL, NULL },
 };
 

@@ -8,14 +8,18 @@
 
 static int logistic_open(struct gust_host *h, const struct gust_data *data, void **self)
 {
+    const char *level = gust_setting(h, "kernels", NULL);
+    const struct kernels *kernels = kernels_named(level);
     struct linear *m;
 
+    if (!kernels)
+        return gust_refuse(h, "kernels: '%s' is no instruction level of this CPU", level);
     if (data->classes != 2)
         return gust_refuse(h, "logistic regression needs labels of two classes, 0 and 1");
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    linear_init(m, data, kernels_named(gust_setting(h, "kernels", NULL)));
+    linear_init(m, data, kernels);
     m->loss = m->kernels->logistic;
     *self = m;
     return 0;

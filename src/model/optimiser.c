@@ -39,6 +39,9 @@ int optimiser_config_read(struct optimiser_config *c, const struct props *settin
                     "adagrad-row",
                     name);
     read.kernels = kernels_named(props_find(settings, "kernels"));
+    if (!read.kernels)
+        return fail(err, E_INVALID, "kernels: '%s' is no instruction level of this CPU",
+                    props_find(settings, "kernels"));
     read.mean = strcmp(reduce, "mean") == 0;
     if (!read.mean && strcmp(reduce, "sum") != 0)
         return fail(err, E_INVALID, "reduce: '%s' is neither 'sum' nor 'mean'", reduce);

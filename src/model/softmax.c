@@ -25,15 +25,19 @@ struct softmax {
 
 static int softmax_open(struct gust_host *h, const struct gust_data *data, void **self)
 {
+    const char *level = gust_setting(h, "kernels", NULL);
+    const struct kernels *kernels = kernels_named(level);
     struct softmax *m;
 
+    if (!kernels)
+        return gust_refuse(h, "kernels: '%s' is no instruction level of this CPU", level);
     if (data->classes < 2 || data->classes > CLASSES_MAX)
         return gust_refuse(h, "softmax needs labels of 2 to %u classes; the data has %u",
                            CLASSES_MAX, data->classes);
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    m->kernels = kernels_named(gust_setting(h, "kernels", NULL));
+    m->kernels = kernels;
     m->dims = data->ones || data->sparse ? data->dims : 0;
     m->dense = data->dense;
     m->classes = data->classes;

@@ -9,14 +9,18 @@
 static int svm_open(struct gust_host *h, const struct gust_data *data, void **self)
 {
     const char *loss = gust_setting(h, "loss", "hinge");
+    const char *level = gust_setting(h, "kernels", NULL);
+    const struct kernels *kernels = kernels_named(level);
     struct linear *m;
 
+    if (!kernels)
+        return gust_refuse(h, "kernels: '%s' is no instruction level of this CPU", level);
     if (data->classes != 2)
         return gust_refuse(h, "a support vector machine needs labels of two classes, 0 and 1");
     m = gust_alloc(h, sizeof(*m));
     if (!m)
         return -1;
-    linear_init(m, data, kernels_named(gust_setting(h, "kernels", NULL)));
+    linear_init(m, data, kernels);
     if (strcmp(loss, "hinge") == 0)
         m->loss = m->kernels->hinge;
     else if (strcmp(loss, "squared-hinge") == 0)

@@ -85,6 +85,21 @@ static void trainers_refuse_data_they_cannot_use(void **state)
     assert_non_null(strstr(err.text, "cubic"));
 }
 
+/* For jobs that choose their instruction level. */
+static void an_unknown_instruction_level_is_refused_by_every_model(void **state)
+{
+    struct fixture *f = *state;
+
+    props_set(&f->settings, "kernels", "abacus");
+    for (unsigned i = 0; model_at(i); i++) {
+        struct error err = { 0 };
+        void *self = NULL;
+
+        assert_int_equal(host_open(&f->host, model_at(i), &data, &self, &err), E_INVALID);
+        assert_non_null(strstr(err.text, "abacus"));
+    }
+}
+
 static void another_interface_version_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -202,6 +217,7 @@ int main(void)
         TEST(the_first_bad_setting_is_kept),
         TEST(a_bad_setting_stops_a_trainer_that_did_not_look),
         TEST(trainers_refuse_data_they_cannot_use),
+        TEST(an_unknown_instruction_level_is_refused_by_every_model),
         TEST(another_interface_version_is_refused),
         TEST(exhausted_memory_is_an_error_of_the_job),
         TEST(groups_that_make_no_sense_are_refused),

@@ -434,7 +434,7 @@ static void bad_settings_are_named(void **state UNUSED)
         { "momentum", "1" },       { "l2", "-1" },
         { "adam-decay", "1.5" },   { "epsilon", "small" },
         { "accumulator", "-0.1" }, { "schedule", "random" },
-        { "l1", "nan" },
+        { "l1", "nan" },           { "kernels", "abacus" },
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
