@@ -60,6 +60,15 @@ static int check_blocks(const struct shard *s, const struct manifest *m, uint64_
     return 0;
 }
 
+static bool is_zero(const char *from, const char *to)
+{
+    char any = 0;
+
+    while (from < to)
+        any |= *from++;
+    return !any;
+}
+
 int shard_open(struct shard *s, const struct manifest *m, enum dataset_split split, uint32_t shard,
                struct slice bytes, struct error *err)
 {
@@ -99,6 +108,10 @@ int shard_open(struct shard *s, const struct manifest *m, enum dataset_split spl
     s->records = (const void *)((const char *)bytes.data + records_at);
     s->rows = rows;
     s->count = blocks;
+    if (!is_zero(varies ? (const char *)(s->at + rows + 1) : (const char *)(s->blocks + blocks),
+                 (const char *)s->records) ||
+        !is_zero((const char *)(s->records + h.words), (const char *)bytes.data + bytes.size))
+        return fail(err, E_FORMAT, "its padding is not zero");
     return check_blocks(s, m, h.words, err);
 }
 
