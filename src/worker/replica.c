@@ -121,9 +121,9 @@ static void apply_piece(struct replica *r, const struct shape_span *span, const 
     optimiser_apply(&r->optimiser, &piece);
 }
 
-static void apply_sums(struct replica *r, const struct exchange_result *result)
+static void apply_sums(struct replica *r, const struct exchange_result *result, double rate)
 {
-    optimiser_begin(&r->optimiser, replica_rate(r), result->weight);
+    optimiser_begin(&r->optimiser, rate, result->weight);
     each_span(r, result, apply_piece);
     optimiser_end(&r->optimiser);
 }
@@ -160,13 +160,13 @@ static void apply_statistic(struct replica *r, const struct exchange_result *res
     r->plan->trainer->apply(r->plan->self, r->views, sums, result->weight, step);
 }
 
-void replica_apply(struct replica *r, const struct exchange_result *result, uint64_t step)
+void replica_apply(struct replica *r, const struct exchange_result *result, uint64_t step,
+                   double rate)
 {
     if (r->plan->trainer->kind == GUST_STATISTIC)
         apply_statistic(r, result, step);
     else
-        apply_sums(r, result);
-    pass_advance(&r->pass);
+        apply_sums(r, result, rate);
 }
 
 /* ---- looking at it ---------------------------------------------------------------------------- */

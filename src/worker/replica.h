@@ -31,8 +31,12 @@ void replica_release(struct replica *r);
 /* Bring the rows that BATCH is going to read up to date, where the optimiser is lazy. */
 void replica_prepare(struct replica *r, const struct gust_batch *batch);
 
-/* Apply the result of STEP and move on in the data. */
-void replica_apply(struct replica *r, const struct exchange_result *result, uint64_t step);
+/*
+ * Apply the result of STEP, whose step size was RATE. The pass has been advanced by the caller: the
+ * next examples are gathered while others still compute.
+ */
+void replica_apply(struct replica *r, const struct exchange_result *result, uint64_t step,
+                   double rate);
 
 /* Bring every row up to date: before an evaluation, a hash or a base. */
 void replica_settle(struct replica *r);

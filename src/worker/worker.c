@@ -45,6 +45,8 @@ struct worker {
 
     uint32_t threads;
     struct team_member *team;
+    bool gathered;            /* the team has the examples of the pass's current step */
+    struct minibatch scratch; /* for evaluations */
 
     uint64_t started;     /* env time of the call */
     uint64_t clock_from;  /* env time at which the training clock was started */
@@ -213,6 +215,7 @@ static void team_release(struct worker *w)
     heap_free(w->heap, w->team);
     w->team = NULL;
     w->threads = 0;
+    w->gathered = false;
 }
 
 static int team_size(struct worker *w, uint32_t threads, struct error *err)
@@ -244,47 +247,55 @@ static void member_step(void *arg, unsigned index)
     m->trainer->step(m->replica->plan->self, &step);
 }
 
-/* Gather each member's examples of the current step. */
-static int team_gather(struct worker *w, uint64_t step, uint64_t *examples, struct error *err)
+static int member_scratch(struct worker *w, struct team_member *m, struct error *err)
+{
+    size_t bytes = 0;
+
+    if (m->trainer->scratch_bytes)
+        bytes = m->trainer->scratch_bytes(w->blueprint.self, m->batch.batch.rows);
+    if (bytes <= m->scratch_bytes)
+        return 0;
+    heap_free(w->heap, m->scratch);
+    m->scratch = heap_try_alloc_raw(w->heap, 1, bytes);
+    m->scratch_bytes = m->scratch ? bytes : 0;
+    return m->scratch ? 0 : fail(err, E_MEMORY, "no memory for %zu bytes of scratch space", bytes);
+}
+
+/* Gather each member's examples of the pass's current step, unless that was done ahead. */
+static int team_gather(struct worker *w, struct error *err)
 {
     uint64_t from = env_now(w->env);
     int rc = 0;
 
-    *examples = 0;
-    for (uint32_t i = 0; !rc && i < w->threads; i++) {
+    for (uint32_t i = 0; !rc && !w->gathered && i < w->threads; i++) {
         struct team_member *m = &w->team[i];
-        size_t bytes;
 
         rc = dataset_fill(&w->data, &w->replica.pass, m->lane_lo, m->lane_hi, &m->batch, err);
-        if (rc)
-            break;
-        m->step = step;
-        m->rate = replica_rate(&w->replica);
-        bytes = m->trainer->scratch_bytes
-                    ? m->trainer->scratch_bytes(w->blueprint.self, m->batch.batch.rows)
-                    : 0;
-        if (bytes > m->scratch_bytes) {
-            heap_free(w->heap, m->scratch);
-            m->scratch = heap_try_alloc_raw(w->heap, 1, bytes);
-            m->scratch_bytes = bytes;
-            if (!m->scratch)
-                return fail(err, E_MEMORY, "no memory for %zu bytes of scratch space", bytes);
-        }
-        replica_prepare(&w->replica, &m->batch.batch);
-        *examples += m->batch.batch.rows;
+        if (!rc)
+            rc = member_scratch(w, m, err);
     }
+    w->gathered = rc == 0;
     w->report->times.batch_ns += env_now(w->env) - from;
     return rc;
 }
 
 /* Compute the function's contribution: members side by side, then summed in their order. */
-static void team_compute(struct worker *w, struct exchange_part *part, uint64_t examples)
+static uint64_t team_compute(struct worker *w, struct exchange_part *part, uint64_t step,
+                             double rate)
 {
-    uint64_t from = env_now(w->env);
+    uint64_t from = env_now(w->env), examples = 0;
 
     w->team[0].out = &part->out;
-    for (uint32_t i = 1; i < w->threads; i++)
-        part_begin(&w->blueprint.shape, w->team[i].head, w->team[i].floats, &w->team[i].own);
+    for (uint32_t i = 0; i < w->threads; i++) {
+        struct team_member *m = &w->team[i];
+
+        m->step = step;
+        m->rate = rate;
+        examples += m->batch.batch.rows;
+        replica_prepare(&w->replica, &m->batch.batch);
+        if (i > 0)
+            part_begin(&w->blueprint.shape, m->head, m->floats, &m->own);
+    }
     if (w->threads == 1)
         member_step(w->team, 0);
     else
@@ -297,6 +308,7 @@ static void team_compute(struct worker *w, struct exchange_part *part, uint64_t 
     }
     env_charge(w->env, ENV_CHARGE_EXAMPLES, examples);
     w->report->times.compute_ns += env_now(w->env) - from;
+    return examples;
 }
 
 /* ---- one step ----------------------------------------------------------------------------- */
@@ -331,34 +343,55 @@ static int collect(struct worker *w, struct exchange_step *s, struct exchange_re
     }
 }
 
+/* The pass of STEP is used up; the next step's examples are fetched while others still compute. */
+static int gather_ahead(struct worker *w, struct error *err)
+{
+    pass_advance(&w->replica.pass);
+    w->gathered = false;
+    return team_gather(w, err);
+}
+
+static void apply(struct worker *w, const struct exchange_result *result, uint64_t step,
+                  double rate)
+{
+    uint64_t from = env_now(w->env);
+
+    replica_apply(&w->replica, result, step, rate);
+    env_charge(w->env, ENV_CHARGE_APPLY_ROWS, w->blueprint.shape.floats);
+    w->report->times.apply_ns += env_now(w->env) - from;
+    params_release(w->params, step);
+}
+
 static int one_step(struct worker *w, const struct plan *plan, uint64_t step, struct error *err)
 {
     struct exchange_step s = step_of(w, plan, step);
     struct exchange_part part;
     struct exchange_result result;
-    uint64_t examples, from;
+    uint64_t examples;
+    double rate;
     int rc;
 
-    if (plan->batch != w->replica.pass.batch)
+    if (plan->batch != w->replica.pass.batch) {
         pass_set_batch(&w->replica.pass, plan->batch);
+        w->gathered = false;
+    }
+    rate = replica_rate(&w->replica);
     rc = team_size(w, plan->threads, err);
     if (!rc)
-        rc = team_gather(w, step, &examples, err);
+        rc = team_gather(w, err);
     if (!rc)
         rc = exchange_begin(w->exchange, &s, &part, err);
     if (rc)
         return rc;
-    team_compute(w, &part, examples);
+    examples = team_compute(w, &part, step, rate);
     rc = exchange_publish(w->exchange, &s, &part, err);
+    if (!rc)
+        rc = gather_ahead(w, err);
     if (!rc)
         rc = collect(w, &s, &result, err);
     if (rc)
         return rc;
-    from = env_now(w->env);
-    replica_apply(&w->replica, &result, step);
-    env_charge(w->env, ENV_CHARGE_APPLY_ROWS, w->blueprint.shape.floats);
-    w->report->times.apply_ns += env_now(w->env) - from;
-    params_release(w->params, step);
+    apply(w, &result, step, rate);
     return note_step(w, &result, examples, err);
 }
 
@@ -374,7 +407,7 @@ static int evaluate(struct worker *w, uint64_t step, struct error *err)
     r->step = step;
     replica_settle(&w->replica);
     if (!rc)
-        rc = replica_evaluate(&w->replica, w->env, &w->team[0].batch, r->sums, err);
+        rc = replica_evaluate(&w->replica, w->env, &w->scratch, r->sums, err);
     r->eval_ns = env_now(w->env) - from;
     w->clock_away += r->eval_ns;
     if (!rc)
@@ -455,8 +488,6 @@ static int run_steps(struct worker *w, struct error *err)
     rc = flush_steps(w, err);
     if (!rc && step > 0)
         rc = send_hash(w, step, err);
-    if (!rc)
-        rc = team_size(w, MAX(w->threads, 1u), err);
     if (!rc)
         rc = evaluate(w, step, err);
     if (!rc)
@@ -603,8 +634,10 @@ int worker_run(const struct worker_call *call, struct error *err)
     buf_init(&w->control_text, heap, PARAMS_CAS_MAX);
     buf_init(&w->report_text, heap, PARAMS_ENTRY_MAX);
 
+    minibatch_init(&w->scratch, heap);
     rc = run(w, err);
 
+    minibatch_release(&w->scratch);
     team_release(w);
     exchange_free(w->exchange);
     replica_release(&w->replica);
