@@ -36,7 +36,8 @@ static void logistic_predict(const void *self, const struct gust_batch *batch,
 
 /*
  * Sums of gradients with AdaGrad: on Criteo-like data (13 dense, 26 ones, 100,000 dimensions)
- * held-out log-loss is at its floor after three or four passes for batches of up to 8,192.
+ * held-out log-loss is within 0.1 % of its lowest after three passes with batches of 4,096,
+ * after four with 8,192.
  */
 static const struct gust_default defaults[] = {
     { "optimiser", "adagrad" }, { "reduce", "sum" }, { "rate", "0.14" }, { "accumulator", "1" },
