@@ -5,25 +5,10 @@
 #include "worker/control.h"
 #include "worker/replica.h"
 #include "worker/report.h"
+#include "worker/team.h"
 
 /* Reports are sent at least this often while steps are short. */
 #define REPORT_EVERY_NS (40 * NS_PER_MS)
-
-/* What one thread of a function works with. */
-struct team_member {
-    const struct replica *replica;
-    const struct gust_trainer *trainer;
-    uint32_t lane_lo, lane_hi;
-    struct minibatch batch;
-    struct gust_out *out;
-    struct gust_out own;    /* members but the first: points into the two below */
-    struct part_head *head; /* members but the first */
-    float *floats;
-    void *scratch;
-    size_t scratch_bytes;
-    uint64_t step;
-    double rate;
-};
 
 struct worker {
     const struct worker_call *call;
@@ -43,15 +28,13 @@ struct worker {
     uint64_t control_version;
     struct buf control_text;
 
-    uint32_t threads;
-    struct team_member *team;
-    bool gathered;            /* the team has the examples of the pass's current step */
+    struct team team;
     struct minibatch scratch; /* for evaluations */
 
-    uint64_t started;     /* env time of the call */
-    uint64_t clock_from;  /* env time at which the training clock was started */
-    uint64_t clock_away;  /* time since then that does not count: evaluation, idling */
-    uint64_t report_due;  /* env time of the next report */
+    uint64_t started;      /* env time of the call */
+    uint64_t clock_from;   /* env time at which the training clock was started */
+    uint64_t clock_away;   /* time since then that does not count: evaluation, idling */
+    uint64_t report_due;   /* env time of the next report */
     struct report *report; /* of the steps since the last one */
     struct buf report_text;
 };
@@ -178,139 +161,6 @@ static int await_plan(struct worker *w, uint64_t step, struct error *err)
     return rc;
 }
 
-/* ---- the team: the threads of a function ------------------------------------------------------ */
-
-static void member_release(struct worker *w, struct team_member *m)
-{
-    minibatch_release(&m->batch);
-    heap_free(w->heap, m->head);
-    heap_free(w->heap, m->floats);
-    heap_free(w->heap, m->scratch);
-}
-
-/* The first member adds straight into the contribution; the others have buffers of their own. */
-static int member_init(struct worker *w, struct team_member *m, unsigned index, struct error *err)
-{
-    const struct shape *shape = &w->blueprint.shape;
-    uint32_t lanes = w->replica.lane_hi - w->replica.lane_lo;
-
-    *m = (struct team_member){ .replica = &w->replica, .trainer = w->blueprint.trainer };
-    m->lane_lo = w->replica.lane_lo + (uint32_t)((uint64_t)lanes * index / w->threads);
-    m->lane_hi = w->replica.lane_lo + (uint32_t)((uint64_t)lanes * (index + 1) / w->threads);
-    minibatch_init(&m->batch, w->heap);
-    if (index == 0)
-        return 0;
-    m->head = heap_try_alloc_raw(w->heap, 1, part_head_bytes(shape));
-    m->floats = heap_try_alloc_raw(w->heap, shape->floats, sizeof(float));
-    m->out = &m->own;
-    if (!m->head || !m->floats)
-        return fail(err, E_MEMORY, "no memory for the buffers of %u threads", w->threads);
-    return 0;
-}
-
-static void team_release(struct worker *w)
-{
-    for (uint32_t i = 0; i < w->threads; i++)
-        member_release(w, &w->team[i]);
-    heap_free(w->heap, w->team);
-    w->team = NULL;
-    w->threads = 0;
-    w->gathered = false;
-}
-
-static int team_size(struct worker *w, uint32_t threads, struct error *err)
-{
-    int rc = 0;
-
-    if (w->threads == threads)
-        return 0;
-    team_release(w);
-    w->team = heap_alloc(w->heap, threads * sizeof(*w->team));
-    w->threads = threads;
-    for (uint32_t i = 0; !rc && i < threads; i++)
-        rc = member_init(w, &w->team[i], i, err);
-    return rc;
-}
-
-/* Runs on a thread of its own: no heap, no store, no environment. */
-static void member_step(void *arg, unsigned index)
-{
-    struct team_member *m = (struct team_member *)arg + index;
-    struct gust_step step = { .batch = &m->batch.batch,
-                              .groups = m->replica->views,
-                              .out = m->out,
-                              .scratch = m->scratch,
-                              .rate = m->rate,
-                              .step = m->step };
-
-    m->out->weight = m->batch.batch.rows;
-    m->trainer->step(m->replica->plan->self, &step);
-}
-
-static int member_scratch(struct worker *w, struct team_member *m, struct error *err)
-{
-    size_t bytes = 0;
-
-    if (m->trainer->scratch_bytes)
-        bytes = m->trainer->scratch_bytes(w->blueprint.self, m->batch.batch.rows);
-    if (bytes <= m->scratch_bytes)
-        return 0;
-    heap_free(w->heap, m->scratch);
-    m->scratch = heap_try_alloc_raw(w->heap, 1, bytes);
-    m->scratch_bytes = m->scratch ? bytes : 0;
-    return m->scratch ? 0 : fail(err, E_MEMORY, "no memory for %zu bytes of scratch space", bytes);
-}
-
-/* Gather each member's examples of the pass's current step, unless that was done ahead. */
-static int team_gather(struct worker *w, struct error *err)
-{
-    uint64_t from = env_now(w->env);
-    int rc = 0;
-
-    for (uint32_t i = 0; !rc && !w->gathered && i < w->threads; i++) {
-        struct team_member *m = &w->team[i];
-
-        rc = dataset_fill(&w->data, &w->replica.pass, m->lane_lo, m->lane_hi, &m->batch, err);
-        if (!rc)
-            rc = member_scratch(w, m, err);
-    }
-    w->gathered = rc == 0;
-    w->report->times.batch_ns += env_now(w->env) - from;
-    return rc;
-}
-
-/* Compute the function's contribution: members side by side, then summed in their order. */
-static uint64_t team_compute(struct worker *w, struct exchange_part *part, uint64_t step,
-                             double rate)
-{
-    uint64_t from = env_now(w->env), examples = 0;
-
-    w->team[0].out = &part->out;
-    for (uint32_t i = 0; i < w->threads; i++) {
-        struct team_member *m = &w->team[i];
-
-        m->step = step;
-        m->rate = rate;
-        examples += m->batch.batch.rows;
-        replica_prepare(&w->replica, &m->batch.batch);
-        if (i > 0)
-            part_begin(&w->blueprint.shape, m->head, m->floats, &m->own);
-    }
-    if (w->threads == 1)
-        member_step(w->team, 0);
-    else
-        env_parallel(w->env, w->threads, member_step, w->team);
-    for (uint32_t i = 1; i < w->threads; i++) {
-        part_add(w->blueprint.kernels, &w->blueprint.shape, part_mask(part->head), part->floats,
-                 part_mask(w->team[i].head), w->team[i].floats);
-        part->out.loss += w->team[i].own.loss;
-        part->out.weight += w->team[i].own.weight;
-    }
-    env_charge(w->env, ENV_CHARGE_EXAMPLES, examples);
-    w->report->times.compute_ns += env_now(w->env) - from;
-    return examples;
-}
-
 /* ---- one step ----------------------------------------------------------------------------- */
 
 static struct exchange_step step_of(const struct worker *w, const struct plan *plan, uint64_t step)
@@ -343,12 +193,29 @@ static int collect(struct worker *w, struct exchange_step *s, struct exchange_re
     }
 }
 
-/* The pass of STEP is used up; the next step's examples are fetched while others still compute. */
+static int gather(struct worker *w, struct error *err)
+{
+    uint64_t from = env_now(w->env);
+    int rc = team_gather(&w->team, err);
+
+    w->report->times.batch_ns += env_now(w->env) - from;
+    return rc;
+}
+
+/* This step's examples are used up; the next step's are fetched while others still compute. */
 static int gather_ahead(struct worker *w, struct error *err)
 {
     pass_advance(&w->replica.pass);
-    w->gathered = false;
-    return team_gather(w, err);
+    team_forget(&w->team);
+    return gather(w, err);
+}
+
+static uint64_t compute(struct worker *w, struct exchange_part *part, uint64_t step, double rate)
+{
+    uint64_t from = env_now(w->env), examples = team_compute(&w->team, part, step, rate);
+
+    w->report->times.compute_ns += env_now(w->env) - from;
+    return examples;
 }
 
 static void apply(struct worker *w, const struct exchange_result *result, uint64_t step,
@@ -373,17 +240,17 @@ static int one_step(struct worker *w, const struct plan *plan, uint64_t step, st
 
     if (plan->batch != w->replica.pass.batch) {
         pass_set_batch(&w->replica.pass, plan->batch);
-        w->gathered = false;
+        team_forget(&w->team);
     }
     rate = replica_rate(&w->replica);
-    rc = team_size(w, plan->threads, err);
+    rc = team_resize(&w->team, plan->threads, err);
     if (!rc)
-        rc = team_gather(w, err);
+        rc = gather(w, err);
     if (!rc)
         rc = exchange_begin(w->exchange, &s, &part, err);
     if (rc)
         return rc;
-    examples = team_compute(w, &part, step, rate);
+    examples = compute(w, &part, step, rate);
     rc = exchange_publish(w->exchange, &s, &part, err);
     if (!rc)
         rc = gather_ahead(w, err);
@@ -519,8 +386,8 @@ static int read_payload(struct worker *w, struct error *err)
 
         if (!props_find(&w->payload, numbers[i].name))
             return fail(err, E_FORMAT, "the payload has no '%s'", numbers[i].name);
-        rc = props_u64(&w->payload, numbers[i].name, 0, numbers[i].min, numbers[i].max, &value,
-                       err);
+        rc =
+            props_u64(&w->payload, numbers[i].name, 0, numbers[i].min, numbers[i].max, &value, err);
         if (!rc)
             *(uint32_t *)((char *)w + numbers[i].offset) = (uint32_t)value;
     }
@@ -590,6 +457,7 @@ static int load_replica(struct worker *w, struct error *err)
         return rc;
     lanes_of_rank(w->data.lanes, w->workers, w->rank, &lo, &hi);
     rc = replica_init(&w->replica, &w->blueprint, w->heap, lo, hi, batch, err);
+    team_init(&w->team, w->env, w->heap, &w->replica);
     if (!rc)
         rc = exchange_new(props_str(&w->blueprint.settings, "exchange", "scatter"), &options,
                           &w->exchange, err);
@@ -638,7 +506,7 @@ int worker_run(const struct worker_call *call, struct error *err)
     rc = run(w, err);
 
     minibatch_release(&w->scratch);
-    team_release(w);
+    team_release(&w->team);
     exchange_free(w->exchange);
     replica_release(&w->replica);
     blueprint_close(&w->blueprint);
