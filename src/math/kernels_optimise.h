@@ -142,11 +142,11 @@ static void adagrad(float *w, float *a, const float *sums, size_t count, const s
     sweep_all(w, a, NULL, sums, count, s, adagrad_rule);
 }
 
-/* A row of at least eight columns is WHOLE vectors; a shorter one is padded to one. */
-VECTOR_INLINE void adagrad_one_row(float *w, float *a, const float *sums, uint32_t stride,
-                                   bool whole, float inverse_cols, const struct sweep *s)
+/* The squared length of a row's gradient. A row of at least eight columns is WHOLE vectors. */
+VECTOR_INLINE float row_squares(const float *w, const float *sums, uint32_t stride, bool whole,
+                                const struct sweep *s)
 {
-    v8 squares = v8_all(0), step;
+    v8 squares = v8_all(0);
 
     for (uint32_t c = 0; c < stride; c += 8) {
         struct cell cell = { .w = whole ? v8_load(w + c) : v8_load_part(w, stride) };
@@ -155,13 +155,17 @@ VECTOR_INLINE void adagrad_one_row(float *w, float *a, const float *sums, uint32
 
         squares += g * g;
     }
-    *a += v8_sum(squares) * inverse_cols;
-    step = v8_all(s->rate / __builtin_sqrtf(*a + s->epsilon));
+    return v8_sum(squares);
+}
+
+VECTOR_INLINE void row_move(float *w, const float *sums, uint32_t stride, bool whole, float step,
+                            const struct sweep *s)
+{
     for (uint32_t c = 0; c < stride; c += 8) {
         struct cell cell = { .w = whole ? v8_load(w + c) : v8_load_part(w, stride) };
         v8 row = !sums ? v8_all(0) : whole ? v8_load(sums + c) : v8_load_part(sums, stride);
 
-        finish_cell(&cell, step * gradient(&cell, row, s), step, s);
+        finish_cell(&cell, v8_all(step) * gradient(&cell, row, s), v8_all(step), s);
         if (whole)
             v8_store(w + c, cell.w);
         else
@@ -169,20 +173,54 @@ VECTOR_INLINE void adagrad_one_row(float *w, float *a, const float *sums, uint32
     }
 }
 
+/*
+ * Eight rows at a time, so that the square roots and divisions of eight accumulators are one
+ * vector operation each; what is left goes row by row, with the same arithmetic.
+ */
+VECTOR_INLINE void adagrad_rows(float *restrict w, float *restrict a, const float *restrict sums,
+                                size_t rows, uint32_t cols, uint32_t stride, bool whole,
+                                const struct sweep *s)
+{
+    const float inverse_cols = 1.0f / (float)cols;
+    size_t r = 0;
+
+    for (; r + 8 <= rows; r += 8) {
+        float squares[8], steps[8];
+        v8 sum;
+
+        for (size_t k = 0; k < 8; k++) {
+            size_t at = (r + k) * stride;
+
+            squares[k] = row_squares(w + at, sums ? sums + at : NULL, stride, whole, s);
+        }
+        sum = v8_load(a + r) + v8_load(squares) * v8_all(inverse_cols);
+        v8_store(a + r, sum);
+        v8_store(steps, v8_all(s->rate) / v8_sqrt(sum + v8_all(s->epsilon)));
+        for (size_t k = 0; k < 8; k++) {
+            size_t at = (r + k) * stride;
+
+            row_move(w + at, sums ? sums + at : NULL, stride, whole, steps[k], s);
+        }
+    }
+    for (; r < rows; r++) {
+        const float *row = sums ? sums + r * stride : NULL;
+
+        a[r] += row_squares(w + r * stride, row, stride, whole, s) * inverse_cols;
+        row_move(w + r * stride, row, stride, whole, s->rate / __builtin_sqrtf(a[r] + s->epsilon),
+                 s);
+    }
+}
+
 static void adagrad_row(float *w, float *a, const float *sums, size_t rows, uint32_t cols,
                         uint32_t stride, const struct sweep *s)
 {
-    float inverse_cols = 1.0f / (float)cols;
-    bool whole = stride >= 8;
-
-    for (size_t r = 0; r < rows; r++) {
-        const float *row = sums ? sums + r * stride : NULL;
-
-        if (whole)
-            adagrad_one_row(w + r * stride, a + r, row, stride, true, inverse_cols, s);
-        else
-            adagrad_one_row(w + r * stride, a + r, row, stride, false, inverse_cols, s);
-    }
+    /* The usual length gets a loop in which everything stays in registers. */
+    if (stride == 24 && sums)
+        adagrad_rows(w, a, sums, rows, cols, 24, true, s);
+    else if (stride >= 8)
+        adagrad_rows(w, a, sums, rows, cols, stride, true, s);
+    else
+        adagrad_rows(w, a, sums, rows, cols, stride, false, s);
 }
 
 #endif

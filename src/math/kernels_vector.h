@@ -48,42 +48,92 @@ static void sum_n(float *out, const float *const *in, unsigned n, size_t count)
     }
 }
 
-static void copy_unit(float *restrict out, const float *restrict in, size_t floats)
+/*
+ * One unit of all sources: those in MARKED, or every one. A source that does not count is
+ * either skipped or added as +0, which gives the same bits because a sum that begins with +0 is
+ * never -0.
+ */
+VECTOR_INLINE void sum_unit(float *restrict out, const float *const *in, size_t at,
+                            const uint64_t *const *masks, size_t word, unsigned bit, unsigned n,
+                            size_t floats, bool every)
 {
-    for (size_t i = 0; i < floats; i += 8)
-        v8_store(out + i, v8_load(in + i));
+    for (size_t i = 0; i < floats; i += 8) {
+        v8 sum = v8_all(0);
+
+        for (unsigned s = 0; s < n; s++) {
+            v8 x = v8_load(in[s] + at + i);
+
+            if (every) {
+                sum += x;
+            } else {
+                int32_t keep = -(int32_t)(masks[s][word] >> bit & 1);
+
+                sum += v8_keep((v8i){ keep, keep, keep, keep, keep, keep, keep, keep }, x);
+            }
+        }
+        v8_store(out + at + i, sum);
+    }
 }
 
-static void add_unit(float *restrict out, const float *restrict in, size_t floats)
+/* The same where few sources count: the others' memory is not read. */
+VECTOR_INLINE void sum_unit_sparse(float *restrict out, const float *const *in, size_t at,
+                                   const uint64_t *const *masks, size_t word, unsigned bit,
+                                   unsigned n, size_t floats)
 {
-    for (size_t i = 0; i < floats; i += 8)
-        v8_store(out + i, v8_load(out + i) + v8_load(in + i));
+    bool first = true;
+
+    for (unsigned s = 0; s < n; s++) {
+        if (!(masks[s][word] >> bit & 1))
+            continue;
+        for (size_t i = 0; i < floats; i += 8)
+            v8_store(out + at + i, (first ? v8_all(0) : v8_load(out + at + i)) +
+                                       v8_load(in[s] + at + i));
+        first = false;
+    }
+}
+
+/* The units of one word of the masks. */
+VECTOR_INLINE void sum_word(float *restrict out, uint64_t *restrict out_mask,
+                            const float *const *in, const uint64_t *const *masks, size_t word,
+                            unsigned n, size_t floats)
+{
+    uint64_t any = 0, all = UINT64_MAX;
+    unsigned marks = 0;
+    bool sparse;
+
+    for (unsigned s = 0; s < n; s++) {
+        any |= masks[s][word];
+        all &= masks[s][word];
+        marks += (unsigned)__builtin_popcountll(masks[s][word]);
+    }
+    out_mask[word] = any;
+    /* Guessing wrong at a branch costs about as much as reading two units. */
+    sparse = 3 * marks < n * (unsigned)__builtin_popcountll(any);
+    for (uint64_t left = any; left; left &= left - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(left);
+        size_t at = (64 * word + bit) * floats;
+
+        if (all >> bit & 1)
+            sum_unit(out, in, at, masks, word, bit, n, floats, true);
+        else if (sparse)
+            sum_unit_sparse(out, in, at, masks, word, bit, n, floats);
+        else
+            sum_unit(out, in, at, masks, word, bit, n, floats, false);
+    }
 }
 
 static void sum_units(float *restrict out, uint64_t *restrict out_mask, const float *const *in,
                       const uint64_t *const *masks, unsigned n, size_t unit_floats, size_t units)
 {
-    for (size_t word = 0; word < (units + 63) / 64; word++) {
-        uint64_t any = 0;
+    size_t words = (units + 63) / 64;
 
-        for (unsigned s = 0; s < n; s++)
-            any |= masks[s][word];
-        out_mask[word] = any;
-        for (uint64_t left = any; left; left &= left - 1) {
-            size_t at = (64 * word + (size_t)__builtin_ctzll(left)) * unit_floats;
-            uint64_t bit = left & -left;
-            bool first = true;
-
-            for (unsigned s = 0; s < n; s++) {
-                if (!(masks[s][word] & bit))
-                    continue;
-                if (first)
-                    copy_unit(out + at, in[s] + at, unit_floats);
-                else
-                    add_unit(out + at, in[s] + at, unit_floats);
-                first = false;
-            }
-        }
+    for (size_t word = 0; word < words; word++) {
+        if (unit_floats == 16)
+            sum_word(out, out_mask, in, masks, word, n, 16);
+        else if (unit_floats == 24)
+            sum_word(out, out_mask, in, masks, word, n, 24);
+        else
+            sum_word(out, out_mask, in, masks, word, n, unit_floats);
     }
 }
 

@@ -40,7 +40,7 @@ static void sum_units(float *restrict out, uint64_t *restrict out_mask, const fl
             if (!marked(masks[s], u))
                 continue;
             for (size_t i = u * unit_floats; i < (u + 1) * unit_floats; i++)
-                out[i] = marked(out_mask, u) ? out[i] + in[s][i] : in[s][i];
+                out[i] = (marked(out_mask, u) ? out[i] : 0.0f) + in[s][i];
             out_mask[u / 64] |= (uint64_t)1 << (u % 64);
         }
     }

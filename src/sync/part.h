@@ -9,7 +9,7 @@
  *
  * A SUM piece is one of m results: struct sum_head, the mask words of its cells rounded up to
  * a cache line, and their floats. Sums run over ranks 0 .. n-1 in that order, starting from
- * rank 0's value, skipping ranks that did not touch the unit.
+ * +0, skipping ranks that did not touch the unit.
  */
 #ifndef GUST_SYNC_PART_H
 #define GUST_SYNC_PART_H
