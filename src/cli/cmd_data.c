@@ -2,7 +2,6 @@
 /* gust data: generate data sets and look at them; importing and exporting are in their own files.
  */
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/commands.h"
@@ -13,13 +12,11 @@
 
 int data_folder_open(struct data_folder *f, const char *path, bool create, struct error *err)
 {
-    struct objects_open open = { .heap = &f->heap };
+    struct objects_open open = { .heap = &f->heap, .existing = !create };
     char url[4096];
 
     heap_init(&f->heap, 0);
     f->objects = NULL;
-    if (!create && access(path, F_OK) < 0)
-        return fail(err, E_NOT_FOUND, "there is no folder %s", path);
     if (snprintf(url, sizeof(url), "file:%s", path) >= (int)sizeof(url))
         return fail(err, E_INVALID, "the name of the folder is too long");
     return objects_open(url, &open, &f->objects, err);
@@ -34,8 +31,7 @@ void data_folder_close(struct data_folder *f)
 int data_complain(const struct args_command *c, const struct error *err)
 {
     if (err->code == E_EXISTS)
-        return args_complain(c, error_exit_status(err->code), "%s; --force replaces it",
-                             err->text);
+        return args_complain(c, error_exit_status(err->code), "%s; --force replaces it", err->text);
     return args_complain(c, error_exit_status(err->code), "%s", err->text);
 }
 

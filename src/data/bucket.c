@@ -178,7 +178,7 @@ static int fetch_parts(struct buckets *b, uint32_t bucket, struct buf *out, stru
 static int index_rows(struct bucket_rows *rows, struct error *err)
 {
     uint32_t *at = (uint32_t *)(void *)rows->bytes.data;
-    uint32_t *end = at + rows->bytes.size / sizeof(*at);
+    uint32_t *end = rows->count ? at + rows->bytes.size / sizeof(*at) : at;
 
     for (size_t i = 0; i < rows->count; i++) {
         struct bucket_row *r = &rows->rows[i];

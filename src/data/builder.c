@@ -330,6 +330,8 @@ static int number_lane_keys(struct builder *b, const struct bucket_row *rows, si
     size_t before = b->ids0.size / sizeof(uint32_t);
     uint32_t *ids;
 
+    if (count == 0)
+        return 0;
     id_map_reset(map);
     for (size_t i = 0; i < count; i++)
         if (!id_map_at(map, rows[i].example[1 + b->m.data.dense]))

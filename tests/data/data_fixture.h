@@ -23,7 +23,7 @@ static inline struct builder_options fixture_options(struct data_fixture *f)
 static int fixture_set_up(void **state)
 {
     struct data_fixture *f = calloc(1, sizeof(*f));
-    struct objects_open open = { NULL, &f->heap };
+    struct objects_open open = { .heap = &f->heap };
 
     *state = f;
     return objects_open("memory:data", &open, &f->objects, NULL);

@@ -50,7 +50,7 @@ static void count_line(void *arg, const char *line)
 
 static struct objects *open_url(struct fixture *f)
 {
-    struct objects_open open = { &f->env.base, &f->heap };
+    struct objects_open open = { .env = &f->env.base, .heap = &f->heap };
     struct objects *o = NULL;
 
     assert_int_equal(objects_open(f->url, &open, &o, NULL), 0);
@@ -542,7 +542,7 @@ static void a_memory_store_goes_with_its_last_handle(void **state)
 static void an_unknown_scheme_is_refused(void **state)
 {
     struct fixture *f = *state;
-    struct objects_open open = { NULL, &f->heap };
+    struct objects_open open = { .heap = &f->heap };
     struct objects *o = NULL;
 
     assert_int_equal(objects_open("ftp:x", &open, &o, NULL), E_INVALID);
