@@ -38,6 +38,20 @@ static void fast_equals_portable_for_all_lengths_and_alignments(void **state UNU
                              crc32c_portable(size, bytes + from, size));
 }
 
+/* Long runs are read in three stripes at once. */
+static void fast_equals_portable_for_long_runs(void **state UNUSED)
+{
+    static const size_t sizes[] = { 24575, 24576, 24577, 49152, 49160, 100003 };
+    unsigned char *bytes = malloc(100010);
+
+    for (unsigned i = 0; i < 100010; i++)
+        bytes[i] = (unsigned char)random_at(2, i, 0, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+        assert_int_equal(crc32c((uint32_t)i, bytes + i, sizes[i]),
+                         crc32c_portable((uint32_t)i, bytes + i, sizes[i]));
+    free(bytes);
+}
+
 static void a_checksum_can_be_continued(void **state UNUSED)
 {
     const char *text = "continued at any byte, the sum is that of the whole";
@@ -53,6 +67,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_vectors),
         cmocka_unit_test(fast_equals_portable_for_all_lengths_and_alignments),
+        cmocka_unit_test(fast_equals_portable_for_long_runs),
         cmocka_unit_test(a_checksum_can_be_continued),
     };
 
