@@ -13,22 +13,60 @@
 /* Whole labels up to this are taken for classes. */
 #define CLASSES_MAX 4096u
 
-struct libsvm {
+/* A growing array of words; `full` when it cannot grow. */
+struct words {
     struct heap *heap;
+    uint32_t *at;
+    uint32_t count, room;
+    bool full;
+};
+
+static void grow(struct words *w)
+{
+    uint32_t room = MAX(2 * w->room, 256u);
+    uint32_t *at =
+        room > FORMAT_ROW_WORDS_MAX ? NULL : heap_try_alloc_raw(w->heap, room, sizeof(*at));
+
+    w->full = !at;
+    if (!at)
+        return;
+    if (w->count)
+        memcpy(at, w->at, w->count * sizeof(*at));
+    heap_free(w->heap, w->at);
+    w->at = at;
+    w->room = room;
+}
+
+static inline void push(struct words *w, uint32_t word)
+{
+    if (w->count == w->room && !w->full)
+        grow(w);
+    if (!w->full)
+        w->at[w->count++] = word;
+}
+
+static inline void push_f32(struct words *w, float value)
+{
+    uint32_t word;
+
+    memcpy(&word, &value, sizeof(word));
+    push(w, word);
+}
+
+struct libsvm {
     struct builder *builder; /* NULL in the first pass */
     const struct read_options *options;
 
     /* Found in the first pass, over both files. */
     uint32_t index_min, index_max;
     bool all_ones, all_whole, has_minus;
-    float label_min, label_max;
     uint8_t seen[CLASSES_MAX + 1]; /* whole labels from 0 */
     uint32_t ones_min, ones_max;   /* entries per line */
     uint64_t lines;                /* with examples, in the training file */
     uint32_t classes, label_base;
 
-    struct buf example; /* label, then index and value alternating, as read */
-    struct buf words;   /* as the builder takes it */
+    struct words example; /* label, then index and value alternating, as read */
+    struct words words;   /* as the builder takes it */
     uint64_t row;
 };
 
@@ -49,11 +87,6 @@ static int bad(const struct place *p, const struct scan *s, const char *what, st
     return fail(err, E_FORMAT, "%s:%" PRIu64 ": %s, found '%s'", p->file, p->line, what, word);
 }
 
-static void push(struct buf *b, const void *word)
-{
-    buf_add(b, word, sizeof(uint32_t));
-}
-
 static bool at_end(const struct scan *s)
 {
     return s->at == s->end || *s->at == '#';
@@ -66,13 +99,13 @@ static int parse_line(struct libsvm *r, struct scan line, const struct place *p,
     bool first = true;
     float value;
 
-    buf_reset(&r->example);
+    r->example.count = 0;
     scan_blanks(&line);
     if (at_end(&line))
         return 0;
     if (!scan_f32(&line, &value) || (line.at < line.end && *line.at != ' ' && *line.at != '\t'))
         return bad(p, &line, "expected a finite label", err);
-    push(&r->example, &value);
+    push_f32(&r->example, value);
     for (scan_blanks(&line); !at_end(&line); scan_blanks(&line), first = false, last = index) {
         struct scan before = line;
 
@@ -83,18 +116,16 @@ static int parse_line(struct libsvm *r, struct scan line, const struct place *p,
         line.at++;
         if (!scan_f32(&line, &value) || (line.at < line.end && *line.at != ' ' && *line.at != '\t'))
             return bad(p, &before, "expected a finite value after the colon", err);
-        push(&r->example, &index);
-        push(&r->example, &value);
+        push(&r->example, index);
+        push_f32(&r->example, value);
     }
-    return r->example.failed ? fail(err, E_LIMIT, "%s:%" PRIu64 ": the line has too many values",
-                                    p->file, p->line)
-                             : 0;
+    return r->example.full ? fail(err, E_LIMIT, "%s:%" PRIu64 ": the line has too many values",
+                                  p->file, p->line)
+                           : 0;
 }
 
 static void note_label(struct libsvm *r, float label)
 {
-    r->label_min = fminf(r->label_min, label);
-    r->label_max = fmaxf(r->label_max, label);
     if (label == -1)
         r->has_minus = true;
     else if (label >= 0 && label <= (float)CLASSES_MAX && label == (float)(uint32_t)label)
@@ -106,8 +137,8 @@ static void note_label(struct libsvm *r, float label)
 /* First pass: what this example says about the schema. */
 static int note_example(struct libsvm *r, bool test UNUSED, struct error *err UNUSED)
 {
-    const uint32_t *w = (const uint32_t *)(const void *)r->example.data;
-    uint32_t count = (uint32_t)(r->example.size / 8);
+    const uint32_t *w = r->example.at;
+    uint32_t count = (r->example.count - 1) / 2;
 
     note_label(r, gust_f32(w));
     for (uint32_t i = 0; i < count; i++)
@@ -132,8 +163,8 @@ static float class_of(const struct libsvm *r, float label)
 /* Second pass: turn the example into words and add it. */
 static int add_example(struct libsvm *r, bool test, struct error *err)
 {
-    const uint32_t *w = (const uint32_t *)(const void *)r->example.data;
-    uint32_t count = (uint32_t)(r->example.size / 8), base = r->index_min ? 1 : 0;
+    const uint32_t *w = r->example.at;
+    uint32_t count = (r->example.count - 1) / 2, base = r->index_min ? 1 : 0;
     enum dataset_split split = DATASET_TRAIN;
     float label = class_of(r, gust_f32(w));
 
@@ -142,21 +173,20 @@ static int add_example(struct libsvm *r, bool test, struct error *err)
             : random_unit64(random_at(0x686f6c64, r->row, 0, 0)) < r->options->held_out)
         split = DATASET_TEST;
     r->row++;
-    buf_reset(&r->words);
-    push(&r->words, &label);
+    r->words.count = 0;
+    push_f32(&r->words, label);
     if (!r->all_ones || r->ones_min != r->ones_max)
-        push(&r->words, &count);
+        push(&r->words, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = w[1 + 2 * i] - base;
 
-        push(&r->words, &index);
+        push(&r->words, index);
         if (!r->all_ones)
-            push(&r->words, &w[2 + 2 * i]);
+            push(&r->words, w[2 + 2 * i]);
     }
-    if (r->words.failed)
+    if (r->words.full)
         return fail(err, E_LIMIT, "an example has too many values");
-    return builder_add(r->builder, split, (const uint32_t *)(const void *)r->words.data,
-                       (uint32_t)(r->words.size / 4), err);
+    return builder_add(r->builder, split, r->words.at, r->words.count, err);
 }
 
 static int each_line(struct libsvm *r, const struct read_file *file, bool test, struct error *err)
@@ -168,7 +198,7 @@ static int each_line(struct libsvm *r, const struct read_file *file, bool test, 
     while (!rc && scan_line(&text, &line)) {
         p.line++;
         rc = parse_line(r, line, &p, err);
-        if (!rc && r->example.size)
+        if (!rc && r->example.count)
             rc = r->builder ? add_example(r, test, err) : note_example(r, test, err);
     }
     return rc;
@@ -226,14 +256,10 @@ int read_libsvm(const struct builder_options *to, const struct read_options *opt
     struct builder_options bo = *to;
     int rc;
 
-    r->heap = to->heap;
     r->options = options;
     r->index_min = r->ones_min = UINT32_MAX;
     r->all_ones = r->all_whole = true;
-    r->label_min = INFINITY;
-    r->label_max = -INFINITY;
-    buf_init(&r->example, to->heap, FORMAT_ROW_WORDS_MAX);
-    buf_init(&r->words, to->heap, FORMAT_ROW_WORDS_MAX);
+    r->example.heap = r->words.heap = to->heap;
     rc = each_file(r, err);
     if (!rc) {
         bo.kind = "libsvm";
@@ -243,8 +269,8 @@ int read_libsvm(const struct builder_options *to, const struct read_options *opt
     rc = rc ? rc : each_file(r, err);
     rc = rc ? rc : builder_finish(r->builder, err);
     builder_close(r->builder);
-    buf_release(&r->example);
-    buf_release(&r->words);
+    heap_free(to->heap, r->example.at);
+    heap_free(to->heap, r->words.at);
     heap_free(to->heap, r);
     return rc;
 }
