@@ -208,7 +208,7 @@ int builder_add(struct builder *b, enum dataset_split split, const uint32_t *exa
     if (wrong)
         return fail(err, E_INVALID, "example %" PRIu64 " %s", b->row + 1, wrong);
     lane = lane_of(b, example, b->row);
-    if (b->lanes.rows[split][lane] == UINT32_MAX || b->row + 1 == BUCKETS_ROWS_MAX)
+    if (b->lanes.rows[split][lane] == LANE_ROWS_MAX || b->row + 1 == BUCKETS_ROWS_MAX)
         return fail(err, E_LIMIT, "too many examples in %u lanes; use more lanes", b->m.lanes);
     rc = count_keys(b, split, example + 1 + b->m.data.dense, err);
     rc = rc ? rc

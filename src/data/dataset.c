@@ -15,6 +15,11 @@
 #define PIECE     64u
 #define IN_FLIGHT 16u
 
+/* Examples up to this are short: copying a few too many costs less than a mispredicted branch. */
+#define WORDS_SHORT 4u
+/* Words behind the last example of a minibatch that may be overwritten. */
+#define PADDING (SHARD_PADDING / 4 + PASS_CHUNK * WORDS_SHORT)
+
 struct dataset_shards {
     struct slice *views; /* by shard; data NULL: not mapped yet */
     struct shard *shards;
@@ -236,7 +241,7 @@ void minibatch_release(struct minibatch *m)
 
 size_t dataset_minibatch_bytes(const struct dataset *d, uint64_t rows)
 {
-    size_t words = (size_t)rows * d->row_words_max + SHARD_PADDING / 4;
+    size_t words = (size_t)rows * d->row_words_max + PADDING;
 
     if (!format_row_words(&d->data))
         words += rows + 1;
@@ -253,7 +258,7 @@ static int reserve_words(struct minibatch *m, size_t words, size_t used, struct 
 {
     uint32_t *grown;
 
-    words += SHARD_PADDING / sizeof(*grown);
+    words += PADDING;
     if (words <= m->words_room)
         return 0;
     if (used) {
@@ -350,16 +355,21 @@ static inline int ensure_checked(struct gather *g, uint64_t row, struct error *e
     return first_read(g->d, DATASET_TRAIN, row, err);
 }
 
-/* Copy the oldest run out of the ring; room is there. */
+/*
+ * Copy the oldest run out of the ring; room is there. Short examples are copied by whole chunks
+ * whatever the run's length, which the processor could not predict: what is too much is
+ * overwritten by the next run, or lies in the padding.
+ */
 static inline __attribute__((always_inline)) void leave_run(struct gather *g, uint32_t words)
 {
     const struct waiting *w = &g->ring[g->left++ % IN_FLIGHT];
-    uint32_t *to = g->m->words + g->used;
+    unsigned rows = w->run.to - w->run.from, copied = words <= WORDS_SHORT ? PASS_CHUNK : rows;
     unsigned at = w->run.from * w->run.step + w->run.start;
+    uint32_t *to = g->m->words + g->used;
 
-    for (unsigned i = w->run.from; i < w->run.to; i++, at += w->run.step, to += words)
+    for (unsigned i = 0; i < copied; i++, at += w->run.step, to += words)
         copy_words(to, w->from + (size_t)(at % PASS_CHUNK) * words, words);
-    g->used = (size_t)(to - g->m->words);
+    g->used += (size_t)rows * words;
 }
 
 static inline __attribute__((always_inline)) void enter_run(struct gather *g, uint64_t row,

@@ -330,8 +330,12 @@ static int check_lane_tables(const struct lane_tables *t, const struct manifest 
     for (unsigned s = 0; s < DATASET_SPLITS; s++) {
         uint64_t total = 0;
 
-        for (uint32_t q = 0; q < t->lanes; q++)
+        for (uint32_t q = 0; q < t->lanes; q++) {
             total += t->rows[s][q];
+            if (t->rows[s][q] > LANE_ROWS_MAX)
+                return fail(err, E_FORMAT, "lane %u holds %u rows, more than any lane", q,
+                            t->rows[s][q]);
+        }
         if (total != m->rows[s])
             return fail(err, E_FORMAT,
                         "the lanes hold %" PRIu64 " %s rows, the manifest says %" PRIu64, total,

@@ -55,7 +55,7 @@ struct pass {
 
 /*
  * At the first step of epoch 0. LANES must be a power of two, SIZES hold at least one row in
- * all, BATCH be at least 1.
+ * all and no more than LANE_ROWS_MAX each, BATCH be at least 1.
  */
 void pass_init(struct pass *p, struct heap *heap, uint32_t lanes, const uint32_t *sizes,
                uint64_t seed, uint64_t batch);
