@@ -43,7 +43,7 @@ static uint32_t count_slots(const struct params_layout *l)
 {
     size_t by_size = MIN(l->general_bytes / KIB, (size_t)1 << 20);
 
-    return (uint32_t)MAX(by_size, 256) + l->ranks + l->spares;
+    return (uint32_t)MAX(by_size, 64) + l->ranks + l->spares;
 }
 
 int shm_make_plan(const struct params_layout *l, struct shm_plan *plan, struct error *err)
