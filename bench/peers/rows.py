@@ -7,13 +7,13 @@ def features(prefix, split):
     """A sparse matrix and the labels."""
     import scipy.sparse as sp
 
-    def part(name, kind):
-        return np.fromfile(f"{prefix}.{split}.{name}", kind)
+    def part(name, which=split):
+        kind = {"f32": "<f4", "i32": "<i4", "i64": "<i8"}[name.split(".")[1]]
+        return np.fromfile(f"{prefix}.{which}.{name}.bin", kind)
 
-    labels = part("y", "<f4")
-    width = int(np.fromfile(f"{prefix}.dims", "<i8")[0])
-    data, indices, indptr = part("data", "<f4"), part("indices", "<i4"), part("indptr", "<i8")
-    return sp.csr_matrix((data, indices, indptr), shape=(labels.size, width)), labels
+    labels, indices = part("y.f32"), part("indices.i32")
+    width = 1 + max(int(part("indices.i32", which).max()) for which in ("train", "test"))
+    return sp.csr_matrix((part("data.f32"), indices, part("indptr.i64")), shape=(labels.size, width)), labels
 
 
 def ratings(prefix, split):
