@@ -376,6 +376,10 @@ static int on_report(struct scheduler *s, struct error *err)
     struct member *m = &s->members[s->report->rank];
 
     s->run->heap_bytes_max = MAX(s->run->heap_bytes_max, s->report->heap_bytes);
+    /* Functions of one machine, and of the twin, have one clock; this is only shown. */
+    if (s->report->first_at > s->began)
+        s->run->first_seconds = MAX(s->run->first_seconds,
+                                    (double)(s->report->first_at - s->began) / NS_PER_S);
     switch (s->report->kind) {
     case REPORT_READY:
         s->ready_count += !m->ready;

@@ -72,6 +72,7 @@ struct run {
     double epochs;
     double seconds;        /* training clock */
     double start_seconds;  /* from the call to all ranks ready */
+    double first_seconds;  /* from the call to the last function's first gradient */
     double wall_seconds;   /* from the call to its return */
     uint64_t examples;
     double loss_train;     /* of the last steps reported */

@@ -92,8 +92,8 @@ struct kernels {
 
     /*
      * The same for units of rows of which each source has only those marked in its mask: marked
-     * units are added in order, out_mask becomes the union, units that nobody marked are left alone
-     * in OUT. unit_floats is a multiple of 8. OUT overlaps no input.
+     * units are added in order, beginning with +0; out_mask becomes the union; units that nobody
+     * marked are left alone in OUT. unit_floats is a multiple of 8. OUT overlaps no input.
      */
     void (*sum_units)(float *restrict out /* [units][unit_floats] */, uint64_t *restrict out_mask,
                       const float *const *in, const uint64_t *const *masks, unsigned n,

@@ -94,13 +94,24 @@ static unsigned factorisation_groups(const void *self, struct gust_group *groups
     return GROUPS;
 }
 
+/* The next 64 bits of a row's own sequence (SplitMix64): functions should be ready in no time. */
+static uint64_t next_bits(uint64_t *state)
+{
+    uint64_t x = *state += 0x9E3779B97F4A7C15ull;
+
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBull;
+    return x ^ x >> 31;
+}
+
 /* Two factors from each 64 bits, uniform with the standard deviation `init`. */
 static void init_factors(const struct factorisation *m, unsigned group, uint64_t row, float *out)
 {
     const float width = 2 * 1.7320508f * m->init;
+    uint64_t state = gust_random(m->seed, group, row, 0);
 
     for (uint32_t c = 0; c < m->rank; c += 2) {
-        uint64_t bits = gust_random(m->seed, group, row, c);
+        uint64_t bits = next_bits(&state);
 
         out[c] = ((float)(bits >> 40) * 0x1p-24f - 0.5f) * width;
         if (c + 1 < m->rank)

@@ -53,6 +53,7 @@ void report_encode(const struct report *r, struct buf *out)
     case REPORT_DONE:
         wire_put_u64(out, r->ready_ns);
         wire_put_u64(out, r->heap_bytes);
+        wire_put_u64(out, r->first_at);
         break;
     case REPORT_STEPS:
         encode_steps(r, out);
@@ -105,6 +106,7 @@ int report_decode(struct report *out, struct slice entry, struct error *err)
     case REPORT_DONE:
         out->ready_ns = wire_u64(&w);
         out->heap_bytes = wire_u64(&w);
+        out->first_at = wire_u64(&w);
         break;
     case REPORT_STEPS:
         decode_steps(&w, out);

@@ -42,6 +42,7 @@ struct report {
     /* READY and DONE */
     uint64_t ready_ns;   /* from the call of the entry point to ready */
     uint64_t heap_bytes; /* highest use of the function's heap */
+    uint64_t first_at;   /* env time of the first contribution; 0 before it */
 
     /* STEPS */
     uint32_t count;

@@ -32,6 +32,7 @@ struct worker {
     struct minibatch scratch; /* for evaluations */
 
     uint64_t started;      /* env time of the call */
+    uint64_t first_at;   /* env time of the first contribution */
     uint64_t clock_from;   /* env time at which the training clock was started */
     uint64_t clock_away;   /* time since then that does not count: evaluation, idling */
     uint64_t report_due;   /* env time of the next report */
@@ -105,6 +106,7 @@ static int send_simple(struct worker *w, enum report_kind kind, uint64_t step, s
     r->step = step;
     r->ready_ns = env_now(w->env) - w->started;
     r->heap_bytes = w->heap->peak_bytes;
+    r->first_at = w->first_at;
     rc = send_report(w, r, err);
     heap_free(w->heap, r);
     return rc;
@@ -251,6 +253,8 @@ static int one_step(struct worker *w, const struct plan *plan, uint64_t step, st
     if (rc)
         return rc;
     examples = compute(w, &part, step, rate);
+    if (!w->first_at)
+        w->first_at = env_now(w->env);
     rc = exchange_publish(w->exchange, &s, &part, err);
     if (!rc)
         rc = gather_ahead(w, err);
