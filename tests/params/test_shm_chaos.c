@@ -26,15 +26,16 @@
 #include "support/test.h"
 #include "support/thread_env.h"
 
-#define RANKS    4
-#define SPARES   4
-#define SHARDS   6
-#define LIVES    65536 /* processes that may be started in all */
-#define SLOTS    (RANKS + SPARES)
-#define ROOM     2048
-#define VALUES   6 /* that a process has at most */
-#define RECORD   64
-#define STUCK_NS (10 * NS_PER_S)
+#define RANKS      4
+#define SPARES     4
+#define SHARDS     6
+#define LIVES      65536 /* processes that may be started in all */
+#define SLOTS      (RANKS + SPARES)
+#define ROOM       2048
+#define VALUES     6 /* that a process has at most */
+#define RECORD     64
+#define STOPPED_US 30000
+#define STUCK_NS   (10 * NS_PER_S)
 
 static const struct params_layout layout = {
     .ranks = RANKS,
@@ -58,6 +59,7 @@ struct life {
 struct board {
     _Atomic uint64_t last_step; /* ranks end when they have it */
     _Atomic uint64_t newest[RANKS];
+    _Atomic int stopped[SLOTS]; /* processes to be continued */
     struct life lives[LIVES];
 };
 
@@ -522,13 +524,6 @@ static bool has_attempt(struct parent *t, uint32_t rank)
     return false;
 }
 
-/*
- * Stopped processes go on at the next tick of a timer, not by the parent's loop: one that was
- * stopped while it held the lock also stops the parent.
- */
-#define STOP_NS (40 * NS_PER_MS)
-static volatile sig_atomic_t stopped[SLOTS];
-
 /* Those who ended: killed, or done with all steps. Their values go by name. */
 static void reap(struct parent *t)
 {
@@ -549,7 +544,7 @@ static void reap(struct parent *t)
             assert_int_equal(params_drop(t->p, &key, 1, NULL), 0);
         }
         c->pid = 0;
-        stopped[i] = 0;
+        atomic_store(&board->stopped[i], 0);
     }
 }
 
@@ -578,26 +573,27 @@ static void read_logs(struct parent *t)
     }
 }
 
-static void continue_all(int signal)
+/*
+ * Stopped processes are continued by a process that does nothing else: one that was stopped while
+ * it held the lock also stops the parent.
+ */
+static pid_t start_continuing(void)
 {
-    (void)signal;
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (stopped[i]) {
-            kill((pid_t)stopped[i], SIGCONT);
-            stopped[i] = 0;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        usleep(STOPPED_US);
+        for (unsigned i = 0; i < SLOTS; i++) {
+            int stopped = atomic_exchange(&board->stopped[i], 0);
+
+            if (stopped)
+                kill((pid_t)stopped, SIGCONT);
         }
-}
-
-static void start_ticking(void)
-{
-    struct sigaction action = { .sa_handler = continue_all, .sa_flags = SA_RESTART };
-    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
-    struct itimerspec every = { { 0, (long)STOP_NS }, { 0, (long)STOP_NS } };
-    timer_t timer;
-
-    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
-    assert_int_equal(timer_settime(timer, 0, &every, NULL), 0);
+    }
 }
 
 static void disturb(struct parent *t)
@@ -614,7 +610,7 @@ static void disturb(struct parent *t)
         t->kills++;
     } else if (what < 16) {
         kill(c->pid, SIGSTOP);
-        stopped[i] = c->pid;
+        atomic_store(&board->stopped[i], c->pid);
         t->stops++;
     }
 }
@@ -734,6 +730,7 @@ static void a_store_survives_the_death_of_its_users_at_any_instant(void **state)
     struct params_open open = { .env = &t->env.base, .heap = &t->heap };
     struct params_address address;
     uint64_t seconds = 8;
+    pid_t continuing;
 
     (void)state;
     if (text)
@@ -750,8 +747,10 @@ static void a_store_survives_the_death_of_its_users_at_any_instant(void **state)
     assert_int_equal(params_address(t->p, &address, NULL), 0);
     t->fd = address.fd;
 
-    start_ticking();
+    continuing = start_continuing();
     run_chaos(t, seconds);
+    kill(continuing, SIGKILL);
+    waitpid(continuing, NULL, 0);
     read_logs(t);
     check_counts(t);
     check_nothing_leaked(t);
