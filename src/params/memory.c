@@ -11,9 +11,6 @@
  * The hub's lock is never held while parked. Waiters are woken in the order in which they began to
  * wait, and watchers of the control record in the order in which they opened the store, so that
  * the twin repeats itself.
- *
- * Memory of the step path is used again but not given back before the hub goes: a late reader
- * may see wrong bytes, which it cannot publish (shm_arena.c, A4), never memory that is gone.
  */
 #include "params/memory.h"
 
@@ -22,114 +19,10 @@
 #include <pthread.h>
 
 #include "base/props.h"
-#include "base/random.h"
 #include "base/wire.h"
+#include "params/memory_hub.h"
 
 #define READ_BYTES_MAX MIB
-#define BUCKETS        1024
-
-/* Memory of values that were reserved together. */
-struct block {
-    struct block *next; /* in the pool */
-    unsigned refs;      /* a reservation, or values that lie in it */
-    size_t room;
-    char *bytes;
-};
-
-struct piece {
-    uint32_t shard;
-    size_t offset, size;
-};
-
-/* Values that were reserved and not yet published. */
-struct reservation {
-    struct reservation *next;
-    struct block *block;
-    unsigned count;
-    struct params_key *keys;
-    struct piece *pieces;
-};
-
-/* A rank's contribution of one parity. */
-struct part {
-    bool set;
-    uint32_t era;
-    uint64_t step;
-    struct block *block;
-    struct piece *pieces;
-    unsigned count;
-};
-
-/* One piece of a result. */
-struct sum {
-    bool set;
-    uint32_t era;
-    uint64_t step;
-    struct block *block;
-    struct piece piece;
-};
-
-/* A claim or a value. */
-struct item {
-    struct item *next;
-    struct params_key key;
-    uint64_t version;
-    struct block *block;
-    struct piece piece;
-};
-
-/* Counted with a byte more than it has, so that even empty ones fill a log. */
-struct entry {
-    struct entry *next;
-    uint64_t number;
-    size_t size;
-    char bytes[];
-};
-
-struct log {
-    struct entry *first, **end;
-    uint64_t count; /* entries so far */
-};
-
-struct member;
-
-/* Those who wait for one thing, the longest first. */
-struct queue {
-    struct member *first, *last;
-};
-
-/* The hub's side of a handle. */
-struct member {
-    struct member *next;
-    struct env *env;
-    struct queue *queue; /* the one it waits in; NULL: it does not wait */
-    struct member *behind;
-    bool watches; /* the control record, while it waits */
-    struct reservation *reservations;
-    uint32_t *seats; /* ranks that it has contributed as */
-    unsigned seat_count;
-};
-
-struct hub {
-    struct hub *next;
-    uint64_t number;
-    unsigned users;
-    bool closed;
-    struct params_layout layout;
-    pthread_mutex_t lock;
-    struct member *members, **members_end;
-    unsigned seats;
-    struct part (*parts)[2]; /* by rank and parity */
-    struct sum *sums;        /* by step % sums_kept and shard */
-    struct queue *rank_queues, *shard_queues, general_queue;
-    struct block *pool;
-    struct item *buckets[BUCKETS];
-    struct log *logs;
-    size_t used_bytes, log_bytes;
-    uint64_t control_version;
-    size_t control_size;
-    char control[PARAMS_CAS_MAX];
-};
 
 struct memory_params {
     struct params base;
@@ -144,73 +37,6 @@ static struct memory_params *memory(struct params *p)
 {
     assert(p->ops == &params_memory);
     return container_of(p, struct memory_params, base);
-}
-
-/* Small and zeroed, never NULL. */
-static void *small_alloc(size_t count, size_t size)
-{
-    void *p = calloc(count ? count : 1, size);
-
-    if (!p) {
-        heap_exhausted(count * size);
-        abort();
-    }
-    return p;
-}
-
-static size_t extent(size_t size)
-{
-    return round_up(size, CACHE_LINE);
-}
-
-/* ---- blocks ---- */
-
-static struct block *block_new(struct hub *h, size_t size, bool pooled)
-{
-    size_t room = MAX(extent(size), CACHE_LINE);
-    struct block **link = &h->pool, *b;
-
-    while (pooled && *link) {
-        b = *link;
-        if (b->room >= room && b->room / 2 <= room) {
-            *link = b->next;
-            b->refs = 1;
-            return b;
-        }
-        link = &b->next;
-    }
-    b = small_alloc(1, sizeof(*b));
-    b->room = room;
-    b->refs = 1;
-    b->bytes = aligned_alloc(CACHE_LINE, room);
-    if (!b->bytes) {
-        free(b);
-        return NULL;
-    }
-    return b;
-}
-
-static void block_free(struct block *b)
-{
-    free(b->bytes);
-    free(b);
-}
-
-static void block_drop(struct hub *h, struct block *b, bool pooled)
-{
-    if (!b || --b->refs)
-        return;
-    if (pooled) {
-        b->next = h->pool;
-        h->pool = b;
-    } else {
-        block_free(b);
-    }
-}
-
-static bool is_step_path(const struct params_key *key)
-{
-    return key->kind == PARAMS_PART || key->kind == PARAMS_SUM;
 }
 
 /* ---- waking ---- */
@@ -274,247 +100,6 @@ static void wake_members(struct hub *h, bool all)
             wake(m);
 }
 
-/* ---- values ---- */
-
-static bool same_key(const struct params_key *a, const struct params_key *b)
-{
-    return a->kind == b->kind && a->era == b->era && a->step == b->step && a->rank == b->rank &&
-           a->shard == b->shard;
-}
-
-static struct item **item_link(struct hub *h, const struct params_key *key)
-{
-    uint64_t bits =
-        random_at(key->kind, (uint64_t)key->era << 32 | key->rank, key->step, key->shard);
-    struct item **link = &h->buckets[bits % BUCKETS];
-
-    while (*link && !same_key(&(*link)->key, key))
-        link = &(*link)->next;
-    return link;
-}
-
-static void item_add(struct hub *h, const struct params_key *key, uint64_t version,
-                     struct block *block, struct piece piece)
-{
-    struct item *item = small_alloc(1, sizeof(*item)), **link = item_link(h, key);
-
-    *item = (struct item){ .key = *key, .version = version, .block = block, .piece = piece };
-    block->refs++;
-    *link = item;
-}
-
-static void item_remove(struct hub *h, struct item **link)
-{
-    struct item *item = *link;
-
-    *link = item->next;
-    h->used_bytes -= extent(item->piece.size);
-    block_drop(h, item->block, false);
-    free(item);
-}
-
-static struct sum *sum_of(struct hub *h, const struct params_key *key)
-{
-    return &h->sums[key->step % h->layout.sums_kept * h->layout.shards + key->shard];
-}
-
-static int compare_piece(const void *shard, const void *piece)
-{
-    uint32_t a = *(const uint32_t *)shard, b = ((const struct piece *)piece)->shard;
-
-    return a < b ? -1 : a > b;
-}
-
-static bool find_part(struct hub *h, const struct params_key *key, struct slice *view)
-{
-    const struct part *part = &h->parts[key->rank][key->step & 1];
-    const struct piece *piece;
-
-    if (!part->set || part->era != key->era || part->step != key->step)
-        return false;
-    piece = bsearch(&key->shard, part->pieces, part->count, sizeof(*piece), compare_piece);
-    if (piece)
-        *view = slice(part->block->bytes + piece->offset, piece->size);
-    return piece;
-}
-
-static bool find_value(struct hub *h, const struct params_key *key, struct slice *view)
-{
-    if (key->kind == PARAMS_PART)
-        return find_part(h, key, view);
-    if (key->kind == PARAMS_CONTROL) {
-        *view = slice(h->control, h->control_size);
-        return h->control_version != 0;
-    }
-    if (key->kind == PARAMS_SUM) {
-        const struct sum *sum = sum_of(h, key);
-
-        if (!sum->set || sum->era != key->era || sum->step != key->step)
-            return false;
-        *view = slice(sum->block->bytes + sum->piece.offset, sum->piece.size);
-    } else {
-        const struct item *item = *item_link(h, key);
-
-        if (!item)
-            return false;
-        *view = slice(item->block->bytes + item->piece.offset, item->piece.size);
-    }
-    return true;
-}
-
-/* Is it there, or was it followed by a later one in its place? */
-static bool is_past(struct hub *h, const struct params_key *key)
-{
-    const struct part *part;
-    const struct sum *sum;
-
-    if (key->kind == PARAMS_PART) {
-        part = &h->parts[key->rank][key->step & 1];
-        return part->set &&
-               (part->era > key->era || (part->era == key->era && part->step >= key->step));
-    }
-    if (key->kind == PARAMS_SUM) {
-        sum = sum_of(h, key);
-        return sum->set &&
-               (sum->era > key->era || (sum->era == key->era && sum->step >= key->step));
-    }
-    return *item_link(h, key);
-}
-
-/* ---- reservations ---- */
-
-static struct reservation **find_reservation(struct member *m, const struct params_key *keys,
-                                             unsigned count)
-{
-    struct reservation **link = &m->reservations;
-
-    for (; *link; link = &(*link)->next) {
-        struct reservation *r = *link;
-        unsigned i = 0;
-
-        while (i < count && i < r->count && same_key(&r->keys[i], &keys[i]))
-            i++;
-        if (i == count && i == r->count)
-            break;
-    }
-    return link;
-}
-
-static void reservation_drop(struct hub *h, struct reservation **link)
-{
-    struct reservation *r = *link;
-
-    *link = r->next;
-    block_drop(h, r->block, is_step_path(r->keys));
-    free(r->keys);
-    free(r->pieces);
-    free(r);
-}
-
-static void give_back(struct hub *h, struct reservation **link)
-{
-    for (unsigned i = 0; i < (*link)->count && !is_step_path((*link)->keys); i++)
-        h->used_bytes -= extent((*link)->pieces[i].size);
-    reservation_drop(h, link);
-}
-
-/* Give back reservations of the member that have one of these keys, with all that is in them. */
-static void forget_overlapping(struct hub *h, struct member *m, const struct params_key *keys,
-                               unsigned count)
-{
-    struct reservation **link = &m->reservations;
-
-    while (*link) {
-        struct reservation *r = *link;
-        bool overlaps = false;
-
-        for (unsigned i = 0; i < r->count && !overlaps; i++)
-            for (unsigned k = 0; k < count && !overlaps; k++)
-                overlaps = same_key(&r->keys[i], &keys[k]);
-        if (overlaps)
-            give_back(h, link);
-        else
-            link = &r->next;
-    }
-}
-
-static bool has_sizes(const struct reservation *r, const size_t *sizes)
-{
-    for (unsigned i = 0; i < r->count; i++)
-        if (r->pieces[i].size != sizes[i])
-            return false;
-    return true;
-}
-
-/* The same limit that contribution buffers are in shared memory. */
-static int take_seat(struct hub *h, struct member *m, uint32_t rank, struct error *err)
-{
-    for (unsigned i = 0; i < m->seat_count; i++)
-        if (m->seats[i] == rank)
-            return 0;
-    if (h->seats >= h->layout.ranks + h->layout.spares)
-        return fail_retriable(err, E_FULL,
-                              "all %u contribution buffers are taken: more functions "
-                              "are open than the store was made for",
-                              h->seats);
-    if (!m->seats)
-        m->seats = small_alloc(h->layout.ranks, sizeof(*m->seats));
-    m->seats[m->seat_count++] = rank;
-    h->seats++;
-    return 0;
-}
-
-static int take_general(struct hub *h, size_t need, struct error *err)
-{
-    if (need > h->layout.general_bytes)
-        return fail(err, E_LIMIT, "values of %zu bytes exceed the store's %zu", need,
-                    h->layout.general_bytes);
-    if (need > h->layout.general_bytes - h->used_bytes)
-        return fail_retriable(err, E_FULL, "%zu bytes do not fit: %zu of the store's %zu are used",
-                              need, h->used_bytes, h->layout.general_bytes);
-    h->used_bytes += need;
-    return 0;
-}
-
-static int reserve_new(struct hub *h, struct member *m, const struct params_key *keys,
-                       const size_t *sizes, unsigned count, struct reservation **out,
-                       struct error *err)
-{
-    bool of_step = is_step_path(keys);
-    struct reservation *r;
-    size_t total = 0;
-    int rc = 0;
-
-    for (unsigned i = 0; i < count; i++)
-        total += extent(sizes[i]);
-    if (keys->kind == PARAMS_PART)
-        rc = take_seat(h, m, keys->rank, err);
-    else if (!of_step)
-        rc = take_general(h, total, err);
-    if (rc)
-        return rc;
-    r = small_alloc(1, sizeof(*r));
-    r->block = block_new(h, total, of_step);
-    if (!r->block) {
-        free(r);
-        h->used_bytes -= of_step ? 0 : total;
-        return fail(err, E_MEMORY, "no memory for values of %zu bytes", total);
-    }
-    r->count = count;
-    r->keys = small_alloc(count, sizeof(*r->keys));
-    r->pieces = small_alloc(count, sizeof(*r->pieces));
-    total = 0;
-    for (unsigned i = 0; i < count; i++) {
-        r->keys[i] = keys[i];
-        r->pieces[i] = (struct piece){ keys[i].shard, total, sizes[i] };
-        total += extent(sizes[i]);
-    }
-    r->next = m->reservations;
-    m->reservations = r;
-    *out = r;
-    return 0;
-}
-
 /* ---- operations ---- */
 
 /* Takes the lock unless the store is closed. */
@@ -536,99 +121,26 @@ static int memory_reserve(struct params *p, const struct params_key *keys, const
                           unsigned count, void **out, struct error *err)
 {
     struct memory_params *m = memory(p);
-    struct reservation *r;
     int rc = enter(m, err);
 
     if (rc)
         return rc;
-    r = *find_reservation(m->member, keys, count);
-    if (!r || !has_sizes(r, sizes)) {
-        forget_overlapping(m->hub, m->member, keys, count);
-        rc = reserve_new(m->hub, m->member, keys, sizes, count, &r, err);
-    }
-    if (!rc)
-        *out = r->block->bytes;
+    rc = hub_reserve(m->hub, m->member, keys, sizes, count, out, err);
     leave(m);
     return rc;
-}
-
-static void publish_part(struct hub *h, struct reservation *r)
-{
-    struct part *part = &h->parts[r->keys->rank][r->keys->step & 1];
-
-    block_drop(h, part->block, true);
-    free(part->pieces);
-    *part = (struct part){
-        .set = true,
-        .era = r->keys->era,
-        .step = r->keys->step,
-        .block = r->block,
-        .pieces = r->pieces,
-        .count = r->count,
-    };
-    r->block->refs++;
-    r->pieces = NULL;
-}
-
-static void publish_one(struct hub *h, struct reservation *r, unsigned i)
-{
-    const struct params_key *key = &r->keys[i];
-
-    if (key->kind == PARAMS_SUM) {
-        struct sum *sum = sum_of(h, key);
-
-        block_drop(h, sum->block, true);
-        *sum = (struct sum){
-            .set = true,
-            .era = key->era,
-            .step = key->step,
-            .block = r->block,
-            .piece = r->pieces[i],
-        };
-        r->block->refs++;
-    } else {
-        item_add(h, key, 1, r->block, r->pieces[i]);
-    }
-}
-
-static void publish_all(struct hub *h, struct reservation *r)
-{
-    if (r->keys->kind == PARAMS_PART) {
-        publish_part(h, r);
-        return;
-    }
-    for (unsigned i = 0; i < r->count; i++) {
-        if (!is_past(h, &r->keys[i]))
-            publish_one(h, r, i);
-        else if (!is_step_path(r->keys))
-            h->used_bytes -= extent(r->pieces[i].size);
-    }
 }
 
 static int memory_publish(struct params *p, const struct params_key *keys, unsigned count,
                           struct error *err)
 {
     struct memory_params *m = memory(p);
-    struct hub *h = m->hub;
-    struct reservation **link;
     int rc = enter(m, err);
 
     if (rc)
         return rc;
-    link = find_reservation(m->member, keys, count);
-    if (is_past(h, keys)) {
-        forget_overlapping(h, m->member, keys, count);
-        rc = fail(err, E_EXISTS, "the value was there already");
-    } else if (!*link) {
-        rc = fail(err, E_NOT_FOUND, "what is to be published is not reserved");
-    } else {
-        for (unsigned i = 0; i < count; i++)
-            p->counts.published_bytes += (*link)->pieces[i].size;
-        publish_all(h, *link);
-        reservation_drop(h, link);
-        for (unsigned i = 0; i < count; i++)
-            wake_queue(queue_of(h, &keys[i]));
-    }
+    rc = hub_publish(m->hub, m->member, keys, count, &p->counts.published_bytes, err);
+    for (unsigned i = 0; i < count && !rc; i++)
+        wake_queue(queue_of(m->hub, &keys[i]));
     leave(m);
     return rc;
 }
@@ -653,29 +165,16 @@ static int control_cas(struct hub *h, uint64_t expected, struct slice value, str
 static int value_cas(struct hub *h, const struct params_key *key, uint64_t expected,
                      struct slice value, struct error *err)
 {
-    struct item **link = item_link(h, key);
-    uint64_t version = *link ? (*link)->version : 0;
-    struct block *block;
+    const struct item *item = *hub_item(h, key);
+    uint64_t version = item ? item->version : 0;
     int rc;
 
     if (version != expected)
         return changed(expected, version, err);
-    rc = take_general(h, extent(value.size), err);
-    if (rc)
-        return rc;
-    block = block_new(h, value.size, false);
-    if (!block) {
-        h->used_bytes -= extent(value.size);
-        return fail(err, E_MEMORY, "no memory for a value of %zu bytes", value.size);
-    }
-    if (value.size)
-        memcpy(block->bytes, value.data, value.size);
-    if (*link)
-        item_remove(h, link);
-    item_add(h, key, version + 1, block, (struct piece){ 0, 0, value.size });
-    block_drop(h, block, false);
-    wake_queue(&h->general_queue);
-    return 0;
+    rc = hub_set_item(h, key, version + 1, value, err);
+    if (!rc)
+        wake_queue(&h->general_queue);
+    return rc;
 }
 
 static int memory_cas(struct params *p, const struct params_key *key, uint64_t expected,
@@ -703,7 +202,7 @@ static int memory_get(struct params *p, const struct params_key *key, struct buf
 
     if (rc)
         return rc;
-    if (!find_value(m->hub, key, &value)) {
+    if (!hub_find(m->hub, key, &value)) {
         rc = fail(err, E_NOT_FOUND, "there is no such value");
     } else {
         buf_reset(out);
@@ -713,7 +212,7 @@ static int memory_get(struct params *p, const struct params_key *key, struct buf
                       out->max_bytes);
         else
             *version = key->kind == PARAMS_CONTROL ? m->hub->control_version
-                                                   : (*item_link(m->hub, key))->version;
+                                                   : (*hub_item(m->hub, key))->version;
     }
     leave(m);
     return rc;
@@ -724,7 +223,7 @@ static unsigned first_missing(struct hub *h, const struct params_wait *w)
 {
     unsigned i = 0;
 
-    while (i < w->count && find_value(h, &w->keys[i], &w->views[i]))
+    while (i < w->count && hub_find(h, &w->keys[i], &w->views[i]))
         i++;
     return i;
 }
@@ -776,7 +275,7 @@ static int memory_missing(struct params *p, const struct params_key *keys, unsig
     if (rc)
         return rc;
     for (unsigned i = 0; i < count; i++)
-        out[i] = !find_value(m->hub, &keys[i], &view);
+        out[i] = !hub_find(m->hub, &keys[i], &view);
     leave(m);
     return 0;
 }
@@ -792,19 +291,19 @@ static int memory_append(struct params *p, const struct params_key *key, struct 
 
     if (rc)
         return rc;
-    if (h->log_bytes + extent(bytes.size + 1) > h->layout.general_bytes / 2)
+    if (h->log_bytes + hub_extent(bytes.size + 1) > h->layout.general_bytes / 2)
         rc = fail_retriable(err, E_FULL, "the logs are full: the reader is too far behind");
     else
-        rc = take_general(h, extent(bytes.size + 1), err);
+        rc = hub_take(h, hub_extent(bytes.size + 1), err);
     if (!rc) {
-        entry = small_alloc(1, sizeof(*entry) + bytes.size);
+        entry = hub_alloc(1, sizeof(*entry) + bytes.size);
         entry->number = ++log->count;
         entry->size = bytes.size;
         if (bytes.size)
             memcpy(entry->bytes, bytes.data, bytes.size);
         *log->end = entry;
         log->end = &entry->next;
-        h->log_bytes += extent(bytes.size + 1);
+        h->log_bytes += hub_extent(bytes.size + 1);
     }
     leave(m);
     return rc;
@@ -817,8 +316,8 @@ static void entry_drop(struct hub *h, struct log *log)
     log->first = entry->next;
     if (!log->first)
         log->end = &log->first;
-    h->used_bytes -= extent(entry->size + 1);
-    h->log_bytes -= extent(entry->size + 1);
+    h->used_bytes -= hub_extent(entry->size + 1);
+    h->log_bytes -= hub_extent(entry->size + 1);
     free(entry);
 }
 
@@ -874,8 +373,8 @@ static int memory_drop(struct params *p, const struct params_key *keys, unsigned
         } else if (keys[i].kind == PARAMS_LOG) {
             while (h->logs[keys[i].rank].first)
                 entry_drop(h, &h->logs[keys[i].rank]);
-        } else if (*item_link(h, &keys[i])) {
-            item_remove(h, item_link(h, &keys[i]));
+        } else if (*hub_item(h, &keys[i])) {
+            hub_remove_item(h, hub_item(h, &keys[i]));
         }
     }
     leave(m);
@@ -890,16 +389,16 @@ static uint64_t hubs_so_far;
 
 static struct hub *hub_new(const struct params_layout *l)
 {
-    struct hub *h = small_alloc(1, sizeof(*h));
+    struct hub *h = hub_alloc(1, sizeof(*h));
 
     h->layout = *l;
     pthread_mutex_init(&h->lock, NULL);
     h->members_end = &h->members;
-    h->parts = small_alloc(l->ranks, sizeof(*h->parts));
-    h->sums = small_alloc((size_t)l->sums_kept * l->shards, sizeof(*h->sums));
-    h->rank_queues = small_alloc(l->ranks, sizeof(*h->rank_queues));
-    h->shard_queues = small_alloc(l->shards, sizeof(*h->shard_queues));
-    h->logs = small_alloc((size_t)l->ranks + l->spares, sizeof(*h->logs));
+    h->parts = hub_alloc(l->ranks, sizeof(*h->parts));
+    h->sums = hub_alloc((size_t)l->sums_kept * l->shards, sizeof(*h->sums));
+    h->rank_queues = hub_alloc(l->ranks, sizeof(*h->rank_queues));
+    h->shard_queues = hub_alloc(l->shards, sizeof(*h->shard_queues));
+    h->logs = hub_alloc((size_t)l->ranks + l->spares, sizeof(*h->logs));
     for (uint32_t i = 0; i < l->ranks + l->spares; i++)
         h->logs[i].end = &h->logs[i].first;
     return h;
@@ -907,27 +406,10 @@ static struct hub *hub_new(const struct params_layout *l)
 
 static void hub_free(struct hub *h)
 {
-    const struct params_layout *l = &h->layout;
-
-    for (uint32_t r = 0; r < l->ranks; r++)
-        for (unsigned parity = 0; parity < 2; parity++) {
-            block_drop(h, h->parts[r][parity].block, true);
-            free(h->parts[r][parity].pieces);
-        }
-    for (size_t i = 0; i < (size_t)l->sums_kept * l->shards; i++)
-        block_drop(h, h->sums[i].block, true);
-    for (size_t i = 0; i < BUCKETS; i++)
-        while (h->buckets[i])
-            item_remove(h, &h->buckets[i]);
-    for (uint32_t i = 0; i < l->ranks + l->spares; i++)
+    for (uint32_t i = 0; i < h->layout.ranks + h->layout.spares; i++)
         while (h->logs[i].first)
             entry_drop(h, &h->logs[i]);
-    while (h->pool) {
-        struct block *b = h->pool;
-
-        h->pool = b->next;
-        block_free(b);
-    }
+    hub_release_values(h);
     pthread_mutex_destroy(&h->lock);
     free(h->parts);
     free(h->sums);
@@ -941,7 +423,7 @@ static void hub_free(struct hub *h)
 static void open_handle(struct hub *h, const struct params_open *open, struct params **out)
 {
     struct memory_params *m = heap_alloc(open->heap, sizeof(*m));
-    struct member *member = small_alloc(1, sizeof(*member));
+    struct member *member = hub_alloc(1, sizeof(*member));
 
     member->env = open->env;
     pthread_mutex_lock(&h->lock);
@@ -967,9 +449,7 @@ static void member_leave(struct hub *h, struct member *m, bool close)
 
     pthread_mutex_lock(&h->lock);
     dequeue(m);
-    while (m->reservations)
-        give_back(h, &m->reservations);
-    h->seats -= m->seat_count;
+    hub_forget(h, m);
     while (*link != m)
         link = &(*link)->next;
     *link = m->next;

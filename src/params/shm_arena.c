@@ -13,23 +13,26 @@
  * of the same piece (the replacement of an owner thought dead) claims it in another.
  *
  * Invariants:
- *   A1  Tags grow. A publication under a tag that is lower than the word's, or equal with a place,
- *       changes nothing and is told E_EXISTS.
+ *   A1  Tags grow. A publication under a tag that is lower than the word's, or equal with a
+ *       place, changes nothing and is told E_EXISTS.
  *   A2  Memory that a word names is not written to. A seat's buffer that its rank's word names
- * under an older tag is retired first: the word gets the new tag and no place, so that the old
- *       contribution is absent before it is overwritten.
- *   A3  A room is written to by the holder of its claim only, and only if, after claiming, no word
- * of its shard named it. A claim is held until the word is swapped, so whoever gets it next sees
- * that word. The claim of a dead handle is taken over by compare-and-swap from its number, which
- * nobody else will ever have (O1); if the dead one had published after all, the word says so, and
- * the room is left alone. Of sums_kept + 1 rooms at most sums_kept are named. A4  A late aggregator
- * may read contributions that are being overwritten. What it makes of them is never seen:
- * contributions to t+2 exist only once every shard of t has a result, so by then its word's tag is
- * t or higher, and A1 refuses it. A5  A seat of a dead owner is given away only when no word names
- * it, or those that do are two steps older than the newest contribution (they are retired first,
- * A2). A new attempt at the same rank may take it over as it is: it goes on exactly as the dead one
- * would have. A6  A reader looks at the word again after it has read where a piece lies, so that
- * what it returns was consistent at that moment. That the bytes stay is the exchange's barrier.
+ *       under an older tag is retired first: the word gets the new tag and no place, so that the
+ *       old contribution is absent before it is overwritten.
+ *   A3  A room is written to by the holder of its claim only, and only if, after claiming, no
+ *       word of its shard named it. A claim is held until the word is swapped, so whoever gets
+ *       it next sees that word. The claim of a dead handle is taken over by compare-and-swap
+ *       from its number, which nobody else will ever have (O1); if the dead one had published
+ *       after all, the word says so, and the room is left alone. Of sums_kept + 1 rooms at most
+ *       sums_kept are named.
+ *   A4  A late aggregator may read contributions that are being overwritten. What it makes of
+ *       them is never seen: contributions to t+2 exist only once every shard of t has a result,
+ *       so by then its word's tag is t or higher, and A1 refuses it.
+ *   A5  A seat of a dead owner is given away only when no word names it, or those that do are
+ *       two steps older than the newest contribution (they are retired first, A2). A new attempt
+ *       at the same rank may take it over as it is: it goes on exactly as the dead one would
+ *       have.
+ *   A6  A reader looks at the word again after it has read where a piece lies, so that what it
+ *       returns was consistent at that moment. That the bytes stay is the exchange's barrier.
  */
 #include "params/shm_internal.h"
 

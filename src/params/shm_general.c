@@ -7,14 +7,18 @@
  * Invariants:
  *   G1  A slot's state is its last field to be written. A slot that is not FREE is complete.
  *   G2  Slots that are not FREE lie in the general part and do not overlap. They are put where
- * nobody is before their state is written, and their place is used again only after it is FREE. G3
- * Of LIVE slots with the same key the highest version counts. A replacement becomes LIVE by one
- * store; the slot it replaces is freed afterwards, by the rebuild if need be. G4  A RESERVED slot
- * belongs to its owner, who fills it without the lock. It is freed only by its owner, or once that
- * is dead. G5  The control record changes by one store of its version; the copy that the new
- * version selects was written before, and is not the one that the old version selects. G6  Entries
- * of a log have numbers head .. tail-1; neither goes back, so no entry is read twice. G7  Logs take
- * at most half of the bytes and slots, so that reports cannot keep out the values.
+ *       nobody is before their state is written, and their place is used again only after it is
+ *       FREE.
+ *   G3  Of LIVE slots with the same key the highest version counts. A replacement becomes LIVE
+ *       by one store; the slot it replaces is freed afterwards, by the rebuild if need be.
+ *   G4  A RESERVED slot belongs to its owner, who fills it without the lock. It is freed only by
+ *       its owner, or once that is dead.
+ *   G5  The control record changes by one store of its version; the copy that the new version
+ *       selects was written before, and is not the one that the old version selects.
+ *   G6  Entries of a log have numbers head .. tail-1; neither goes back, so no entry is read
+ *       twice.
+ *   G7  Logs take at most half of the bytes and slots, so that reports cannot keep out the
+ *       values.
  */
 #include "params/shm_internal.h"
 

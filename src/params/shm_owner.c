@@ -6,12 +6,14 @@
  * Invariants:
  *   O1  A handle's number is never given twice. So a claim that names it can be left behind: it
  *       is recognised as abandoned however late.
- *   O2  An entry's number is its last field to be written and the first to be cleared, so an entry
- * that names a handle is complete. O3  A waiter that goes to sleep has read the event before it
- * looked at what it waits for, and a publisher changes the event after what it published. So either
- * the waiter sees the value, or the event it sleeps on is not the one it read, and the kernel does
- * not let it sleep. O4  Nobody sleeps longer than SHM_RECHECK_NS without looking again: a publisher
- * may be killed between publishing and waking.
+ *   O2  An entry's number is its last field to be written and the first to be cleared, so an
+ *       entry that names a handle is complete.
+ *   O3  A waiter that goes to sleep has read the event before it looked at what it waits for,
+ *       and a publisher changes the event after what it published. So either the waiter sees the
+ *       value, or the event it sleeps on is not the one it read, and the kernel does not let it
+ *       sleep.
+ *   O4  Nobody sleeps longer than SHM_RECHECK_NS without looking again: a publisher may be
+ *       killed between publishing and waking.
  */
 #include "params/shm_internal.h"
 
@@ -136,10 +138,29 @@ void shm_sweep(struct shm_params *s)
 
 /* ---- the lock ---- */
 
+/*
+ * O4 holds for the lock as well. A waiter that was woken and is killed before it has the lock takes
+ * the wake with it; the kernel passes it on if the lock is free, but not if somebody got it
+ * meanwhile without seeing that others sleep.
+ */
+static int lock_or_give_up(pthread_mutex_t *lock)
+{
+    struct timespec until;
+
+    if (clock_gettime(CLOCK_REALTIME, &until) < 0)
+        return pthread_mutex_lock(lock);
+    until.tv_nsec += SHM_RECHECK_NS;
+    until.tv_sec += until.tv_nsec / (long)NS_PER_S;
+    until.tv_nsec %= (long)NS_PER_S;
+    return pthread_mutex_timedlock(lock, &until);
+}
+
 void shm_lock(struct shm_params *s)
 {
-    int rc = pthread_mutex_lock(&s->file->lock);
+    int rc = pthread_mutex_trylock(&s->file->lock);
 
+    while (rc == EBUSY || rc == ETIMEDOUT)
+        rc = lock_or_give_up(&s->file->lock);
     if (rc == EOWNERDEAD) {
         /* Whoever dies in here leaves the next one the same task. */
         shm_general_rebuild(s);
