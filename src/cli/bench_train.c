@@ -18,8 +18,8 @@
 
 struct options {
     const char *data, *model, *out, *workers, *targets, *peers, *export;
-    uint64_t memory_mb, batch, threads, evaluations;
-    double epochs;
+    uint64_t memory_mb, batch, threads;
+    double epochs, evaluations;
     struct arg_list set;
     bool json;
     double target[TARGETS_MAX];
@@ -59,8 +59,8 @@ static double time_to(const struct run *run, double target, bool higher)
 static void print_head(const struct options *o, const struct session *s)
 {
     printf("%s on %s examples, batch %s, held-out %s\n", o->model,
-           text_count(s->data.rows[DATASET_TRAIN]).s, props_str(&s->blueprint.settings, "batch", ""),
-           s->blueprint.trainer->metrics[0].name);
+           text_count(s->data.rows[DATASET_TRAIN]).s,
+           props_str(&s->blueprint.settings, "batch", ""), s->blueprint.trainer->metrics[0].name);
     printf("%-26s %12s %12s %9s", "", "in trainer", "in all", "best");
     for (unsigned i = 0; i < o->target_count; i++)
         printf("  to %-6g", o->target[i]);
@@ -91,13 +91,14 @@ static void print_times(const struct run *run, uint32_t workers)
     double steps = (double)run->steps * workers * 1e3;
     const struct exchange_times *x = &run->times.exchange;
 
-    printf("  a step: batch %.0f us, trainer %.0f, UL-Shard %.0f, wait %.0f, DL-Shard %.0f, UL-aggr "
-           "%.0f, DL-grad %.0f, optimiser %.0f; bases %.0f\n",
-           (double)run->times.batch_ns / steps, (double)run->times.compute_ns / steps,
-           (double)x->ul_shard_ns / steps, (double)x->dl_wait_ns / steps,
-           (double)x->dl_shard_ns / steps, (double)x->ul_aggr_ns / steps,
-           (double)x->dl_grad_ns / steps, (double)run->times.apply_ns / steps,
-           (double)run->times.base_ns / steps);
+    printf(
+        "  a step: batch %.0f us, trainer %.0f, UL-Shard %.0f, wait %.0f, DL-Shard %.0f, UL-aggr "
+        "%.0f, DL-grad %.0f, optimiser %.0f; bases %.0f\n",
+        (double)run->times.batch_ns / steps, (double)run->times.compute_ns / steps,
+        (double)x->ul_shard_ns / steps, (double)x->dl_wait_ns / steps,
+        (double)x->dl_shard_ns / steps, (double)x->ul_aggr_ns / steps,
+        (double)x->dl_grad_ns / steps, (double)run->times.apply_ns / steps,
+        (double)run->times.base_ns / steps);
 }
 
 static void report(struct options *o, const struct session *s, uint32_t workers,
@@ -135,8 +136,8 @@ static void report(struct options *o, const struct session *s, uint32_t workers,
            text_short((double)run->examples / run->seconds).s, best_of(run, higher));
     for (unsigned i = 0; i < o->target_count; i++)
         print_time(time_to(run, o->target[i], higher));
-    printf(" %9s %9s %9s\n", text_seconds(run->wall_seconds).s,
-           text_seconds(run->first_seconds).s, text_bytes((double)run->peak_bytes_max).s);
+    printf(" %9s %9s %9s\n", text_seconds(run->wall_seconds).s, text_seconds(run->first_seconds).s,
+           text_bytes((double)run->peak_bytes_max).s);
     print_times(run, workers);
     fflush(stdout);
 }
@@ -167,7 +168,7 @@ static int run_fleet(struct options *o, uint32_t workers, bool first, struct err
         job = (struct job){ .fleet = { workers, (uint32_t)o->memory_mb, batch },
                             .threads = (uint32_t)o->threads,
                             .epochs_max = o->epochs,
-                            .evaluate_every = MAX(epoch / o->evaluations, 1u) };
+                            .evaluate_every = (uint64_t)MAX((double)epoch / o->evaluations, 1.0) };
         rc = session_check(&s, &job, err);
     }
     if (!rc && first && !o->json)
@@ -193,7 +194,7 @@ static void run_peer(struct options *o, const char *label, const char *arguments
         return;
     }
     for (unsigned i = 0; i < lines.count; i++)
-        best = i == 0 ? lines.at[i][1]
+        best = i == 0   ? lines.at[i][1]
                : higher ? MAX(best, lines.at[i][1])
                         : MIN(best, lines.at[i][1]);
     if (o->json) {
@@ -288,7 +289,8 @@ int bench_train_command(int argc, char **argv)
         { "batch", ARG_COUNT, &o.batch, "N", "examples of a step", 1, 1e12 },
         { "threads", ARG_COUNT, &o.threads, "N", "in each function", 1, 256 },
         { "epochs", ARG_NUMBER, &o.epochs, "N", "passes (8)", 0.01, 1e6 },
-        { "evaluations", ARG_COUNT, &o.evaluations, "N", "per epoch (4)", 1, 1000 },
+        { "evaluations", ARG_NUMBER, &o.evaluations, "N", "per epoch (4; 0.1: every ten epochs)",
+          1e-6, 1000 },
         { "targets", ARG_TEXT, &o.targets, "X,X,...", "qualities whose time is wanted" },
         { "set", ARG_LIST, &o.set, "KEY=VALUE", "a setting of the model or the optimiser" },
         { "out", ARG_TEXT, &o.out, "FOLDER", "where the runs keep their state (out/bench)" },
@@ -300,8 +302,9 @@ int bench_train_command(int argc, char **argv)
     };
     const struct args_command command = {
         .name = "gust bench train",
-        .summary = "Train with several fleets and print throughput and time to held-out quality. Clocks run\n"
-                   "from all functions being ready and exclude evaluation; wall is everything.",
+        .summary =
+            "Train with several fleets and print throughput and time to held-out quality. Clocks run\n"
+            "from all functions being ready and exclude evaluation; wall is everything.",
         .table = table
     };
     struct error err = { 0 };

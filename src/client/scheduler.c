@@ -20,12 +20,15 @@
 
 #define LOG_READ_MAX (4 * MIB)
 
+/* Bases may take one part in so many of the time. */
+#define BASE_COST_INVERSE 100
+
 enum state { STARTING, RUNNING, STOPPING, ENDED, FAILED };
 
 struct member {
-    uint64_t id;      /* of its invocation */
-    uint64_t cursor;  /* in its log */
-    uint64_t steps;   /* done, as reported */
+    uint64_t id;     /* of its invocation */
+    uint64_t cursor; /* in its log */
+    uint64_t steps;  /* done, as reported */
     bool ready, done, exited;
 };
 
@@ -298,15 +301,47 @@ static int on_eval(struct scheduler *s, struct error *err)
     return 0;
 }
 
+/*
+ * Bases may cost a hundredth of the time. When they cost more, a new plan makes them rarer:
+ * whole multiples of what was asked for, so that they stay where a person expects them.
+ */
+static int space_bases(struct scheduler *s, uint64_t base_ns, struct error *err)
+{
+    struct control *c = s->control;
+    struct plan plan = c->plans[c->plan_count - 1];
+    uint64_t steps = MAX(s->run->steps, 1u), step_ns = MAX(s->clock_ns / steps, 1u);
+    uint64_t wanted = BASE_COST_INVERSE * base_ns / step_ns, every = s->job->base_every;
+
+    if (s->state != RUNNING || every == 0 || wanted <= plan.base_every)
+        return 0;
+    plan.base_every = (wanted + every - 1) / every * every;
+    /* Nobody needs plans that were over before the last complete base. */
+    while (c->plan_count > 1 && c->plans[1].from <= c->floor) {
+        memmove(&c->plans[0], &c->plans[1], (c->plan_count - 1) * sizeof(c->plans[0]));
+        c->plan_count--;
+    }
+    if (c->plan_count >= CONTROL_PLANS_MAX - 1 || c->plans[c->plan_count - 1].from >= c->horizon)
+        return 0;
+    plan.from = c->horizon;
+    c->plans[c->plan_count++] = plan;
+    return publish_control(s, err);
+}
+
 static int on_base(struct scheduler *s, struct error *err)
 {
     struct objects *objects = s->o->objects;
     uint64_t step = s->report->step;
     struct tally_entry *entry;
+    uint64_t took_ns;
     int rc = tally_add(&s->bases, s->report, &entry, err);
 
-    if (rc || !tally_complete(&s->bases, entry))
+    if (rc)
         return rc;
+    entry->note = entry->count == 1 ? 0 : entry->note;
+    entry->note = MAX(entry->note, (double)s->report->took_ns);
+    if (!tally_complete(&s->bases, entry))
+        return 0;
+    took_ns = (uint64_t)entry->note;
     tally_free_entry(entry);
     if (s->run->has_base && s->run->base_step >= step)
         return 0;
@@ -318,7 +353,7 @@ static int on_base(struct scheduler *s, struct error *err)
     s->run->has_base = true;
     s->run->base_step = step;
     s->control->floor = step;
-    return 0;
+    return space_bases(s, took_ns, err);
 }
 
 static int on_hash(struct scheduler *s, struct error *err)
@@ -378,8 +413,8 @@ static int on_report(struct scheduler *s, struct error *err)
     s->run->heap_bytes_max = MAX(s->run->heap_bytes_max, s->report->heap_bytes);
     /* Functions of one machine, and of the twin, have one clock; this is only shown. */
     if (s->report->first_at > s->began)
-        s->run->first_seconds = MAX(s->run->first_seconds,
-                                    (double)(s->report->first_at - s->began) / NS_PER_S);
+        s->run->first_seconds =
+            MAX(s->run->first_seconds, (double)(s->report->first_at - s->began) / NS_PER_S);
     switch (s->report->kind) {
     case REPORT_READY:
         s->ready_count += !m->ready;

@@ -59,9 +59,12 @@ void report_encode(const struct report *r, struct buf *out)
         encode_steps(r, out);
         break;
     case REPORT_EVAL:
-        wire_put_u64(out, r->eval_ns);
+        wire_put_u64(out, r->took_ns);
         for (int i = 0; i < GUST_SUMS_MAX; i++)
             wire_put_f64(out, r->sums[i]);
+        break;
+    case REPORT_BASE:
+        wire_put_u64(out, r->took_ns);
         break;
     case REPORT_HASH:
         wire_put_u64(out, r->hash);
@@ -112,9 +115,12 @@ int report_decode(struct report *out, struct slice entry, struct error *err)
         decode_steps(&w, out);
         break;
     case REPORT_EVAL:
-        out->eval_ns = wire_u64(&w);
+        out->took_ns = wire_u64(&w);
         for (int i = 0; i < GUST_SUMS_MAX; i++)
             out->sums[i] = wire_f64(&w);
+        break;
+    case REPORT_BASE:
+        out->took_ns = wire_u64(&w);
         break;
     case REPORT_HASH:
         out->hash = wire_u64(&w);

@@ -37,7 +37,8 @@ struct report {
     enum report_kind kind;
     uint32_t rank, attempt;
     uint64_t step;     /* STEPS: the first; otherwise the step before which it holds */
-    uint64_t clock_ns; /* training time of this worker so far: evaluation and waiting to begin excluded */
+    uint64_t clock_ns; /* training time of this worker so far: evaluation and waiting to begin
+                          excluded */
 
     /* READY and DONE */
     uint64_t ready_ns;   /* from the call of the entry point to ready */
@@ -51,8 +52,10 @@ struct report {
     double losses[REPORT_STEPS_MAX];  /* rank 0 only: sum of losses per step, else zeroes */
     double weights[REPORT_STEPS_MAX]; /* and of examples */
 
+    /* EVAL and BASE */
+    uint64_t took_ns; /* how long it took */
+
     /* EVAL */
-    uint64_t eval_ns; /* how long it took */
     double sums[GUST_SUMS_MAX];
 
     /* HASH */

@@ -32,7 +32,7 @@ struct worker {
     struct minibatch scratch; /* for evaluations */
 
     uint64_t started;      /* env time of the call */
-    uint64_t first_at;   /* env time of the first contribution */
+    uint64_t first_at;     /* env time of the first contribution */
     uint64_t clock_from;   /* env time at which the training clock was started */
     uint64_t clock_away;   /* time since then that does not count: evaluation, idling */
     uint64_t report_due;   /* env time of the next report */
@@ -279,8 +279,8 @@ static int evaluate(struct worker *w, uint64_t step, struct error *err)
     replica_settle(&w->replica);
     if (!rc)
         rc = replica_evaluate(&w->replica, w->env, &w->scratch, r->sums, err);
-    r->eval_ns = env_now(w->env) - from;
-    w->clock_away += r->eval_ns;
+    r->took_ns = env_now(w->env) - from;
+    w->clock_away += r->took_ns;
     if (!rc)
         rc = send_report(w, r, err);
     heap_free(w->heap, r);
@@ -290,13 +290,18 @@ static int evaluate(struct worker *w, uint64_t step, struct error *err)
 static int save_base(struct worker *w, uint64_t step, struct error *err)
 {
     uint64_t from = env_now(w->env);
+    struct report *r = heap_alloc(w->heap, sizeof(*r));
     int rc;
 
     replica_settle(&w->replica);
     rc = replica_save(&w->replica, w->objects, step, w->rank, err);
-    w->report->times.base_ns += env_now(w->env) - from;
+    r->kind = REPORT_BASE;
+    r->step = step;
+    r->took_ns = env_now(w->env) - from;
+    w->report->times.base_ns += r->took_ns;
     if (!rc)
-        rc = send_simple(w, REPORT_BASE, step, err);
+        rc = send_report(w, r, err);
+    heap_free(w->heap, r);
     return rc;
 }
 
