@@ -31,6 +31,8 @@ CFLAGS   ?= -O3 -g
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(CFLAGS) $(NUMERIC) $(WARNINGS) -Isrc -Iinclude -pthread \
               -fno-omit-frame-pointer -MMD -MP
 LDLIBS   := -lm -pthread
+# Of `gust` alone: what runs in a function is static, with libc and libm.
+GUST_LIBS := -lyaml -lz -lzstd
 ifneq ($(SANITIZE),)
 ALL_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
 LDFLAGS    += -fsanitize=$(SANITIZE)
@@ -85,7 +87,7 @@ $(B)/libgust.a: $(LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 $(B)/gust: $(CLI_OBJ) $(B)/libgust.a
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(GUST_LIBS) $(LDLIBS)
 
 # Static: a function starts in under a millisecond and maps nothing that it does not use.
 $(B)/gust-worker: $(B)/src/cli/worker_main.o $(B)/libgust.a
@@ -102,7 +104,7 @@ $(B)/%.o: %.c
 $(B)/tests/%.o: ALL_CFLAGS += -Itests
 
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIB) $(B)/libgust.a
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(GUST_LIBS) $(LDLIBS)
 
 # The lists of headers are made with the objects; make must not try to make them itself.
 %.d: ;

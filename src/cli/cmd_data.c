@@ -204,7 +204,7 @@ static int generate(int argc, char **argv)
 {
     struct generate_options o = { .seed = 1, .held_out = 0.1 };
     const char *folder = NULL;
-    uint64_t lanes = LANES_DEFAULT;
+    uint64_t lanes = 0;
     bool force = false, json = false;
     const struct arg table[] = {
         { .name = "out",
@@ -250,7 +250,7 @@ static int generate(int argc, char **argv)
           .kind = ARG_COUNT,
           .out = &lanes,
           .value = "N",
-          .help = "slices of the data, a power of two (1024)",
+          .help = "slices of the data, a power of two (1024 with users, 256 without)",
           .min = 1,
           .max = LANES_MAX },
         { .name = "held-out",

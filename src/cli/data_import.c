@@ -96,7 +96,7 @@ static int import(read_fn run, const struct import *i, struct error *err)
 
 int data_import(int argc, char **argv)
 {
-    struct import i = { .lanes = LANES_DEFAULT, .held_out = 0.1 };
+    struct import i = { .lanes = 0, .held_out = 0.1 };
     const struct arg table[] = {
         { .name = "in",
           .kind = ARG_TEXT,

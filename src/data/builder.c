@@ -23,6 +23,7 @@ struct builder {
     struct objects *objects;
     struct heap *heap;
     char prefix[128];
+    char place[144]; /* the prefix of this generation's objects */
     bool replace;
     struct manifest m;
     struct gust_data original; /* the schema with room for original ids */
@@ -33,6 +34,7 @@ struct builder {
     unsigned bucket_shift; /* lane >> this is the bucket */
     struct id_map keys[ARRAY_SIZE(((struct gust_data *)0)->key_rows)]; /* [0]: of one lane */
     struct buf ids0; /* original ids of column 0, in order */
+    struct buf transform;
     struct writer writers[DATASET_SPLITS];
 };
 
@@ -44,18 +46,20 @@ static int delete_object(void *arg, const char *name, const struct objects_stat 
 }
 
 /*
- * Delete what a data set consists of, its manifest first, so that no half of one is ever opened.
- * What buckets were put aside lies below the same prefix and stays.
+ * Delete what a data set of GENERATION consists of, but for the manifest. What buckets were put
+ * aside lies below the same prefix and stays.
  */
-static int clear_place(struct builder *b, struct error *err)
+static int clear_generation(struct builder *b, uint32_t generation, struct error *err)
 {
-    static const char *const parts[] = { "manifest", "lanes", "ids-", "train/", "test/" };
+    static const char *const parts[] = { "lanes", "transform", "ids-", "train/", "test/" };
+    char place[sizeof(b->place)];
     int rc = 0;
 
+    format_place(place, sizeof(place), b->prefix, generation);
     for (size_t i = 0; !rc && i < ARRAY_SIZE(parts); i++) {
         char name[OBJECTS_NAME_MAX + 1];
 
-        format_object_name(name, b->prefix, parts[i]);
+        format_object_name(name, place, parts[i]);
         rc = objects_list(b->objects, name, delete_object, b->objects, err);
     }
     return rc;
@@ -84,6 +88,23 @@ static int check_free(struct builder *b, struct error *err)
     return rc == 0 || rc == E_NOT_FOUND ? 0 : fail(err, rc, "%s", inner.text);
 }
 
+/* The generation that the data set at the prefix does not use; one that cannot be read uses none.
+ */
+static void choose_generation(struct builder *b)
+{
+    struct manifest old = { .generation = 1 };
+    char name[OBJECTS_NAME_MAX + 1];
+    struct buf text;
+
+    buf_init(&text, b->heap, FORMAT_MANIFEST_MAX);
+    format_object_name(name, b->prefix, "manifest");
+    if (objects_get_all(b->objects, name, &text, NULL) == 0)
+        manifest_read(&old, b->heap, buf_slice(&text), NULL);
+    buf_release(&text);
+    b->m.generation = !old.generation;
+    format_place(b->place, sizeof(b->place), b->prefix, b->m.generation);
+}
+
 static int check_options(const struct builder_options *o, uint32_t lanes, struct error *err)
 {
     struct gust_data schema = o->schema;
@@ -105,7 +126,8 @@ static int check_options(const struct builder_options *o, uint32_t lanes, struct
 
 int builder_open(struct builder **out, const struct builder_options *o, struct error *err)
 {
-    uint32_t lanes = o->lanes ? o->lanes : LANES_DEFAULT, buckets = MIN(lanes, BUCKETS_MAX);
+    uint32_t usual = o->schema.keys ? LANES_KEYED : LANES_PLAIN;
+    uint32_t lanes = o->lanes ? o->lanes : usual, buckets = MIN(lanes, BUCKETS_MAX);
     struct builder *b;
     int rc = check_options(o, lanes, err);
 
@@ -132,6 +154,7 @@ int builder_open(struct builder **out, const struct builder_options *o, struct e
     buckets_init(&b->buckets, b->objects, b->prefix, b->heap, buckets,
                  o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT);
     buf_init(&b->ids0, b->heap, (size_t)1 << 34);
+    buf_init(&b->transform, b->heap, MIB);
     rc = check_free(b, err);
     rc = rc ? rc : clear_aside(b, err);
     if (rc)
@@ -152,6 +175,7 @@ void builder_close(struct builder *b)
         id_map_release(&b->keys[k]);
     lane_tables_release(&b->lanes);
     buf_release(&b->ids0);
+    buf_release(&b->transform);
     heap_free(b->heap, b);
 }
 
@@ -233,6 +257,18 @@ void builder_set_oracle(struct builder *b, const char *name, double value)
     b->m.oracle = value;
 }
 
+void builder_set_source(struct builder *b, uint64_t key, uint64_t hash)
+{
+    b->m.source_key = key;
+    b->m.source_hash = hash;
+}
+
+void builder_set_transform(struct builder *b, struct slice text)
+{
+    buf_reset(&b->transform);
+    buf_add(&b->transform, text.data, text.size);
+}
+
 uint64_t builder_rows(const struct builder *b, enum dataset_split split)
 {
     return b->m.rows[split];
@@ -277,7 +313,7 @@ static int put_ids(struct builder *b, uint32_t column, const uint32_t *ids, uint
     buf_init(&bytes, b->heap, (size_t)1 << 35);
     ids_write(ids, count, column, b->m.id, &bytes);
     snprintf(object, sizeof(object), "ids-%u", column);
-    format_object_name(name, b->prefix, object);
+    format_object_name(name, b->place, object);
     rc = bytes.failed ? fail(err, E_MEMORY, "no memory for the ids of column %u", column)
                       : objects_put(b->objects, name, buf_slice(&bytes), err);
     buf_release(&bytes);
@@ -425,7 +461,7 @@ static void fix_layout(struct builder *b)
     b->m.block_shift = choose_block_shift(&b->m);
     b->m.shard_shift = b->m.block_shift + BLOCKS_SHIFT;
     for (unsigned s = 0; s < DATASET_SPLITS; s++)
-        writer_init(&b->writers[s], b->objects, b->prefix, &b->m, s, b->heap);
+        writer_init(&b->writers[s], b->objects, b->place, &b->m, s, b->heap);
 }
 
 static int put_lanes(struct builder *b, struct error *err)
@@ -436,10 +472,22 @@ static int put_lanes(struct builder *b, struct error *err)
 
     buf_init(&bytes, b->heap, 64 * MIB);
     lane_tables_write(&b->lanes, b->m.id, &bytes);
-    format_object_name(name, b->prefix, "lanes");
+    format_object_name(name, b->place, "lanes");
     rc = objects_put(b->objects, name, buf_slice(&bytes), err);
     buf_release(&bytes);
     return rc;
+}
+
+static int put_transform(struct builder *b, struct error *err)
+{
+    char name[OBJECTS_NAME_MAX + 1];
+
+    if (b->transform.size == 0)
+        return 0;
+    if (b->transform.failed)
+        return fail(err, E_MEMORY, "no memory for the description of the columns");
+    format_object_name(name, b->place, "transform");
+    return objects_put(b->objects, name, buf_slice(&b->transform), err);
 }
 
 static int put_manifest(struct builder *b, struct error *err)
@@ -474,6 +522,7 @@ static int write_all(struct builder *b, struct error *err)
         rc = put_ids(b, 0, (const uint32_t *)(const void *)b->ids0.data, d->key_rows[0], err);
     }
     rc = rc ? rc : put_lanes(b, err);
+    rc = rc ? rc : put_transform(b, err);
     return rc ? rc : put_manifest(b, err);
 }
 
@@ -483,12 +532,13 @@ int builder_finish(struct builder *b, struct error *err)
 
     if (b->m.rows[DATASET_TRAIN] == 0)
         return fail(err, E_INVALID, "there are no examples to train on");
-    rc = clear_place(b, err);
+    choose_generation(b);
+    rc = clear_generation(b, b->m.generation, err);
     if (rc)
         return rc;
     fix_layout(b);
     rc = write_all(b, err);
-    if (rc)
-        clear_place(b, NULL);
+    /* What the manifest does not name goes: the new objects after a failure, the old otherwise. */
+    clear_generation(b, rc ? b->m.generation : !b->m.generation, NULL);
     return rc;
 }

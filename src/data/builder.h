@@ -7,7 +7,8 @@
  * column 0 so that each lane's are contiguous, the others by falling frequency, so that what is
  * used most lies together. The same examples in the same order give the same bytes.
  *
- * The manifest is written last: a data set that was not finished cannot be opened.
+ * The manifest is written last: a data set that was not finished cannot be opened. A data set that
+ * is replaced stays whole until then: the new one lies beside it, as another generation.
  */
 #ifndef GUST_DATA_BUILDER_H
 #define GUST_DATA_BUILDER_H
@@ -21,7 +22,7 @@ struct builder_options {
     const char *kind;        /* "movielens" and so on, for people */
     struct gust_data schema; /* dense, ones, sparse, dims, keys, classes; with keys, ones must
                                 equal keys, and dims and key_rows are found out */
-    uint32_t lanes;          /* a power of two; 0: LANES_DEFAULT */
+    uint32_t lanes;          /* a power of two; 0: LANES_KEYED or LANES_PLAIN */
     size_t memory_bytes;     /* for examples kept in memory; 0: 256 MiB */
     bool replace;            /* a data set that exists: replace it when this one is finished */
 };
@@ -41,12 +42,18 @@ int builder_add(struct builder *b, enum dataset_split split, const uint32_t *exa
 /* Note a figure that the model behind the data reaches on the held-out examples. */
 void builder_set_oracle(struct builder *b, const char *name, double value);
 
+/* What the rows were made from: see struct manifest. */
+void builder_set_source(struct builder *b, uint64_t key, uint64_t hash);
+
+/* How lines become examples (data/transform.h), to be kept in the data set. TEXT is copied. */
+void builder_set_transform(struct builder *b, struct slice text);
+
 /* Examples added so far. */
 uint64_t builder_rows(const struct builder *b, enum dataset_split split);
 
 /*
  * Write everything. E_INVALID when there is nothing to train on. After a failure nothing of the
- * new data set is left.
+ * new data set is left, and all of the old one.
  */
 int builder_finish(struct builder *b, struct error *err);
 

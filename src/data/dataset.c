@@ -63,7 +63,7 @@ static int read_lanes(struct dataset *d, struct error *err)
     struct slice bytes;
     int rc;
 
-    format_object_name(name, d->prefix, "lanes");
+    format_object_name(name, d->place, "lanes");
     rc = objects_map(d->objects, name, &bytes, err);
     if (rc)
         return rc;
@@ -84,6 +84,7 @@ static int open_parts(struct dataset *d, struct error *err)
 
     if (rc)
         return rc;
+    format_place(d->place, sizeof(d->place), d->prefix, m->generation);
     d->data = m->data;
     d->lanes = m->lanes;
     d->row_words_max = m->row_words_max;
@@ -142,7 +143,7 @@ static int map_shard(struct dataset *d, enum dataset_split split, uint32_t shard
     struct slice bytes;
     int rc;
 
-    format_shard_name(name, d->prefix, split, shard);
+    format_shard_name(name, d->place, split, shard);
     rc = objects_map(d->objects, name, &bytes, err);
     if (rc)
         return rc;
@@ -174,7 +175,7 @@ int dataset_first_read(struct dataset *d, enum dataset_split split, uint64_t row
     }
     rc = shard_check_block(&s->shards[shard], block, &rules, &inner);
     if (rc) {
-        format_shard_name(name, d->prefix, split, shard);
+        format_shard_name(name, d->place, split, shard);
         return fail(err, rc, "cannot use block %u of shard '%s': %s", block, name, inner.text);
     }
     s->checked[row >> m->block_shift] = 1;
@@ -216,7 +217,7 @@ int dataset_ids(struct dataset *d, uint32_t column, uint32_t **out, struct error
     if (!count)
         return fail(err, E_INVALID, "the data set '%s' has no key column %u", d->prefix, column);
     snprintf(object, sizeof(object), "ids-%u", column);
-    format_object_name(name, d->prefix, object);
+    format_object_name(name, d->place, object);
     rc = objects_map(d->objects, name, &bytes, err);
     if (rc)
         return rc;
@@ -230,4 +231,12 @@ int dataset_ids(struct dataset *d, uint32_t column, uint32_t **out, struct error
     if (!rc)
         *out = copy;
     return rc;
+}
+
+int dataset_transform(struct dataset *d, struct buf *out, struct error *err)
+{
+    char name[OBJECTS_NAME_MAX + 1];
+
+    format_object_name(name, d->place, "transform");
+    return objects_get_all(d->objects, name, out, err);
 }

@@ -19,7 +19,8 @@ struct manifest;       /* data/format.h */
 struct dataset {
     struct objects *objects; /* borrowed */
     struct heap *heap;
-    char prefix[128];      /* of the object names */
+    char prefix[128];      /* of the data set's name */
+    char place[144];       /* of the object names: data/format.h */
     struct gust_data data; /* rows, dims, labels, of the training split */
     uint32_t lanes;
     uint64_t rows[DATASET_SPLITS];
@@ -93,7 +94,13 @@ int dataset_range(struct dataset *d, enum dataset_split split, uint64_t from, ui
  */
 int dataset_ids(struct dataset *d, uint32_t column, uint32_t **out, struct error *err);
 
-/* Bytes that one minibatch of ROWS examples needs at most. */
+/*
+ * How lines became these examples, the text of a transform (data/transform.h), appended to OUT.
+ * E_NOT_FOUND for generated data.
+ */
+int dataset_transform(struct dataset *d, struct buf *out, struct error *err);
+
+/* Bytes that one minibatch of ROWS examples takes at most, while it grows included. */
 size_t dataset_minibatch_bytes(const struct dataset *d, uint64_t rows);
 
 #endif

@@ -23,6 +23,11 @@ void format_shard_name(char *out, const char *prefix, enum dataset_split split, 
     snprintf(out, OBJECTS_NAME_MAX + 1, "%s/%s/%05u", prefix, split_names[split], shard);
 }
 
+void format_place(char *out, size_t room, const char *prefix, uint32_t generation)
+{
+    snprintf(out, room, generation ? "%s/1" : "%s", prefix);
+}
+
 void format_object_name(char *out, const char *prefix, const char *object)
 {
     snprintf(out, OBJECTS_NAME_MAX + 1, "%s/%s", prefix, object);
@@ -108,6 +113,11 @@ void manifest_write(const struct manifest *m, struct heap *heap, struct buf *out
         props_setf(&p, key, "%" PRIu64, m->words[s]);
         snprintf(key, sizeof(key), "%s_nonzeros", split_names[s]);
         props_setf(&p, key, "%" PRIu64, m->nonzeros[s]);
+    }
+    props_setf(&p, "generation", "%u", m->generation);
+    if (m->source_key) {
+        props_setf(&p, "source_key", "%" PRIu64, m->source_key);
+        props_setf(&p, "source_hash", "%" PRIu64, m->source_hash);
     }
     if (m->oracle_name[0]) {
         props_set(&p, "oracle_name", m->oracle_name);
@@ -262,6 +272,11 @@ int manifest_read(struct manifest *m, struct heap *heap, struct slice text, stru
     rc = rc ? rc : need_u64(&p, "id", 0, UINT64_MAX, &got.id, err);
     rc = rc ? rc : read_schema(&p, &got.data, err);
     rc = rc ? rc : read_layout(&p, &got, err);
+    rc = rc ? rc : need_u32(&p, "generation", 0, 1, &got.generation, err);
+    if (!rc && props_find(&p, "source_key")) {
+        rc = need_u64(&p, "source_key", 1, UINT64_MAX, &got.source_key, err);
+        rc = rc ? rc : need_u64(&p, "source_hash", 0, UINT64_MAX, &got.source_hash, err);
+    }
     if (!rc && props_find(&p, "oracle_name"))
         rc = need_f64(&p, "oracle", &got.oracle, err);
     if (!rc) {

@@ -30,6 +30,10 @@ struct manifest {
     uint32_t row_words_max;
     unsigned block_shift; /* blocks have 1 << block_shift rows, the last of a split maybe fewer */
     unsigned shard_shift; /* shards have 1 << shard_shift rows, the last of a split maybe fewer */
+    uint32_t generation;  /* 0 or 1: where the objects are, see format_place() */
+    /* Imported data: a hash of the inputs' paths, sizes and times and of the options; one of
+     * the inputs' bytes. 0 otherwise. */
+    uint64_t source_key, source_hash;
     char oracle_name[FORMAT_KIND_MAX]; /* a figure that the planted model reaches; "" if none */
     double oracle;
 };
@@ -66,7 +70,13 @@ void ids_write(const uint32_t *ids, uint64_t count, uint32_t column, uint64_t id
 int ids_read(struct slice bytes, uint64_t count, uint32_t column, uint64_t id, const uint32_t **out,
              struct error *err);
 
-/* "PREFIX/train/00042" and so on; OUT has OBJECTS_NAME_MAX + 1 bytes. */
+/*
+ * The prefix of a data set's objects but for its manifest: PREFIX, or PREFIX/1 for generation 1. A
+ * data set that is replaced lies in one while the new one grows in the other; the manifest says
+ * which.
+ */
+void format_place(char *out, size_t room, const char *prefix, uint32_t generation);
+/* "PLACE/train/00042" and so on; OUT has OBJECTS_NAME_MAX + 1 bytes. */
 void format_shard_name(char *out, const char *prefix, enum dataset_split split, uint32_t shard);
 void format_object_name(char *out, const char *prefix, const char *object);
 const char *format_split_name(enum dataset_split split);

@@ -24,7 +24,12 @@
 
 #include "base/buf.h"
 
-#define LANES_DEFAULT 1024
+/*
+ * Unless asked otherwise: a lane is the unit in which keys (users) are owned, so there are many
+ * with keys; without, fewer make longer runs of rows in small batches.
+ */
+#define LANES_KEYED   1024
+#define LANES_PLAIN   256
 #define LANES_MAX     65536
 #define LANE_ROWS_MAX ((uint32_t)1 << 31)
 #define PASS_CHUNK    8

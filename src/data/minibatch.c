@@ -30,13 +30,20 @@ void minibatch_release(struct minibatch *m)
     *m = (struct minibatch){ 0 };
 }
 
+/* No step takes an example twice. */
+static size_t most_words(const struct dataset *d, uint64_t rows)
+{
+    return MIN(rows * d->row_words_max, d->bytes[DATASET_TRAIN] / sizeof(uint32_t)) + PADDING;
+}
+
 size_t dataset_minibatch_bytes(const struct dataset *d, uint64_t rows)
 {
-    size_t words = (size_t)rows * d->row_words_max + PADDING;
+    size_t words = most_words(d, rows);
 
+    /* Where lengths differ, the buffer grows: the old and the new one are there at once. */
     if (!format_row_words(&d->data))
-        words += rows + 1;
-    return words * sizeof(uint32_t);
+        words += words + rows + 1;
+    return words * sizeof(uint32_t) + (size_t)d->lanes * sizeof(*((struct minibatch *)0)->slices);
 }
 
 static int no_memory(uint64_t rows, struct error *err)
@@ -44,8 +51,12 @@ static int no_memory(uint64_t rows, struct error *err)
     return fail(err, E_MEMORY, "no memory for a minibatch of %" PRIu64 " examples", rows);
 }
 
-/* Room for WORDS words, of which the first USED are kept, and padding for whole vectors. */
-static int reserve_words(struct minibatch *m, size_t words, size_t used, struct error *err)
+/*
+ * Room for WORDS words, of which the first USED are kept, and padding for whole vectors. A buffer
+ * that grows gets more than it needs, but not more than MOST.
+ */
+static int reserve_words(struct minibatch *m, size_t words, size_t used, size_t most,
+                         struct error *err)
 {
     uint32_t *grown;
 
@@ -53,7 +64,7 @@ static int reserve_words(struct minibatch *m, size_t words, size_t used, struct 
     if (words <= m->words_room)
         return 0;
     if (used) {
-        words += words / 2;
+        words = MAX(words, MIN(words + words / 2, most));
     } else {
         heap_free(m->heap, m->words);
         m->words = NULL;
@@ -92,7 +103,7 @@ static int prepare(struct dataset *d, struct minibatch *m, uint64_t rows, struct
     if (rows > UINT32_MAX / 4)
         return fail(err, E_LIMIT, "%" PRIu64 " examples are too many for one minibatch", rows);
     m->batch = (struct gust_batch){ .data = &d->data, .row_words = fixed, .rows = (uint32_t)rows };
-    rc = reserve_words(m, rows * MAX(fixed, 1u), 0, err);
+    rc = reserve_words(m, rows * MAX(fixed, 1u), 0, 0, err);
     if (!rc && !fixed)
         rc = reserve_at(m, rows, err);
     return rc;
@@ -129,6 +140,7 @@ struct gather {
     unsigned block_shift, shard_shift;
     uint32_t entered, left; /* runs (examples, where lengths differ) put into and taken out */
     size_t used;            /* words copied */
+    size_t most;            /* words that there can be */
     struct waiting {
         const uint32_t *from;
         struct pass_run run;
@@ -218,7 +230,7 @@ static int leave_varying(struct gather *g, struct error *err)
     if (g->used + w->words > UINT32_MAX)
         return fail(err, E_LIMIT, "a minibatch of more than %u examples is longer than 16 GiB",
                     g->left);
-    rc = reserve_words(g->m, g->used + w->words, g->used, err);
+    rc = reserve_words(g->m, g->used + w->words, g->used, g->most, err);
     if (rc)
         return rc;
     copy_words(g->m->words + g->used, w->from, w->words);
@@ -321,6 +333,7 @@ int dataset_fill(struct dataset *d, const struct pass *pass, uint32_t lo, uint32
     struct pass_run runs[PIECE];
     int rc = prepare_fill(d, pass, lo, hi, m, err);
 
+    g.most = most_words(d, m->batch.rows);
     g.mask = ((uint64_t)1 << d->manifest->shard_shift) - 1;
     g.block_shift = d->manifest->block_shift;
     g.shard_shift = d->manifest->shard_shift;
@@ -350,7 +363,7 @@ static int copy_run(struct dataset *d, const struct shard *s, uint32_t row, uint
     size_t fixed = m->batch.row_words;
     size_t from = s->at ? s->at[row] : row * fixed;
     size_t words = s->at ? s->at[row + count] - from : count * fixed;
-    int rc = reserve_words(m, *used + words, *used, err);
+    int rc = reserve_words(m, *used + words, *used, SIZE_MAX, err);
 
     if (rc)
         return rc;

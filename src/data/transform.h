@@ -28,6 +28,7 @@
 #define TRANSFORM_COLUMNS_MAX 1024u
 #define TRANSFORM_CLASSES_MAX 1024u
 #define TRANSFORM_NAME_MAX    64u /* bytes of a column's name or of a class's, with a final zero */
+#define TRANSFORM_WEIGHT_MAX  1000.0
 #define TRANSFORM_BYTES_MAX   (512 * KIB)
 
 enum transform_format {
@@ -130,8 +131,14 @@ struct transform_file {
     char separator[3];    /* "," and so on; "" for libsvm */
     uint8_t separator_size;
     struct transform_field *fields; /* in the order of the file's columns */
-    uint32_t field_count;
-    uint32_t columns_expected; /* lines must have at least so many fields; CSV: exactly */
+    uint32_t field_count;           /* lines must have at least so many; CSV and Criteo: exactly */
+    bool exact;
+    float *low, *factor; /* by dense value, padded to whole vectors: how it is scaled */
+    /*
+     * The importer's first pass, when T is not complete: numbers come out as they are, missing
+     * ones as NaN, categories as 0, and example.label_text is set where labels are texts.
+     */
+    bool looking;
 };
 
 void transform_file_init(struct transform_file *f, const struct transform *t, struct heap *heap,
@@ -151,13 +158,24 @@ int transform_first_line(struct transform_file *f, struct slice line, bool *head
 struct transform_example {
     uint32_t *words; /* the caller's memory, transform_room() words */
     uint32_t room;
-    uint32_t count; /* words used */
-    bool has_label; /* otherwise the label's word is 0 */
-    float weight;   /* 1 where there is no such column */
+    uint32_t count;          /* words used */
+    bool has_label;          /* otherwise the label's word is 0 */
+    float weight;            /* 1 where there is no such column */
+    struct slice label_text; /* see transform_file.looking; lives as long as the line */
 };
 
 /* How many words an example from a line of LINE_BYTES can have at most. */
 uint32_t transform_room(const struct transform *t, size_t line_bytes);
+
+/* The index of a category, as transform_row() has it. */
+uint32_t transform_hash(uint64_t salt, struct slice text, uint64_t dims);
+
+/*
+ * Split a header or line into cells without their quotes: at most MAX of them go to CELLS. E_FORMAT
+ * when a quote is not closed.
+ */
+int transform_cells(struct slice line, const char *separator, struct slice *cells, uint32_t max,
+                    uint32_t *count, struct error *err);
 
 /*
  * Turn a line into an example. Key columns hold the original ids. Empty lines (for libsvm also
