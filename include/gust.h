@@ -25,6 +25,7 @@ extern "C" {
 #define GUST_ABI        1
 #define GUST_GROUPS_MAX 16
 #define GUST_SUMS_MAX   8
+#define GUST_FIELDS_MAX 32
 
 /* What a step emits. */
 enum gust_kind {
@@ -59,6 +60,19 @@ struct gust_group {
     bool sparse;        /* a step touches few rows: outputs go through gust_out_row() */
     bool unregularised; /* L1 and L2 leave it alone (biases) */
     bool statistic;     /* exchanged by GUST_STATISTIC trainers; holds no parameters */
+};
+
+/*
+ * Columns of a group that mean something to a person: one tensor of the saved model. Prediction
+ * and warm starts fill a model in by init first and the saved fields then, so columns that are
+ * in no field (constants) need not be saved. A row whose fields are all zero stands for a user or an
+ * item that training has not seen.
+ */
+struct gust_field {
+    const char *name; /* as it will be called in the saved model */
+    unsigned group;
+    uint32_t first, cols; /* columns first .. first+cols-1 */
+    bool vector;          /* one column, saved as a vector and not as a matrix */
 };
 
 /* Floats between two rows of COLS columns: rows of more than four columns are whole vectors of eight. */
@@ -237,6 +251,12 @@ struct gust_trainer {
 
     /* Fill GROUPS (room for GUST_GROUPS_MAX) and return how many. */
     unsigned (*groups)(const void *self, struct gust_group *groups);
+
+    /*
+     * Optional (NULL: every group is one field of its name). Fill FIELDS (room for
+     * GUST_FIELDS_MAX) and return how many.
+     */
+    unsigned (*fields)(const void *self, struct gust_field *fields);
 
     /* Optional: bytes of scratch memory for a step of at most ROWS examples. */
     size_t (*scratch_bytes)(const void *self, uint32_t rows);

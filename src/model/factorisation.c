@@ -94,6 +94,26 @@ static unsigned factorisation_groups(const void *self, struct gust_group *groups
     return GROUPS;
 }
 
+/* The constants are not saved: init knows them. */
+static unsigned factorisation_fields(const void *self, struct gust_field *fields)
+{
+    const struct factorisation *m = self;
+    const struct gust_field all[] = {
+        { .name = "user_factors", .group = USERS, .cols = m->rank },
+        { .name = "user_bias", .group = USERS, .first = m->rank + 1, .cols = 1, .vector = true },
+        { .name = "user_accumulator",
+          .group = USERS,
+          .first = m->rank + 2,
+          .cols = 1,
+          .vector = true },
+        { .name = "item_factors", .group = ITEMS, .cols = m->rank },
+        { .name = "item_bias", .group = ITEMS, .first = m->rank, .cols = 1, .vector = true },
+    };
+
+    memcpy(fields, all, sizeof(all));
+    return ARRAY_SIZE(all);
+}
+
 /* The next 64 bits of a row's own sequence (SplitMix64): functions should be ready in no time. */
 static uint64_t next_bits(uint64_t *state)
 {
@@ -223,7 +243,7 @@ static void factorisation_predict(const void *self, const struct gust_batch *bat
 static const struct gust_default defaults[] = {
     { "optimiser", "adagrad-row" }, { "reduce", "sum" }, { "rate", "0.28" },
     { "schedule", "inverse" },      { "decay", "0.28" }, { "accumulator", "0.3" },
-    { "batch", "50000" },           { NULL, NULL },
+    { "batch", "50000" },           { "rank", "20" },    { NULL, NULL },
 };
 
 static const struct gust_metric metrics[] = {
@@ -241,6 +261,7 @@ const struct gust_trainer model_factorisation = {
     .metrics = metrics,
     .open = factorisation_open,
     .groups = factorisation_groups,
+    .fields = factorisation_fields,
     .init = factorisation_init,
     .step = factorisation_step,
     .evaluate = factorisation_evaluate,

@@ -81,6 +81,78 @@ int host_groups(const struct gust_trainer *trainer, const void *self, const stru
     return 0;
 }
 
+/* Letters, digits and underscores, so that the names that Gust gives tensors itself are apart. */
+static bool is_field_name(const char *name)
+{
+    size_t size = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789_-")
+                       : 0;
+
+    return size > 0 && size <= HOST_FIELD_NAME_MAX && name[size] == 0;
+}
+
+static bool is_same_column(const struct gust_field *a, const struct gust_field *b)
+{
+    return a->group == b->group && a->first < b->first + b->cols && b->first < a->first + a->cols;
+}
+
+static int check_field(const struct gust_trainer *trainer, const struct gust_group *groups,
+                       unsigned count, const struct gust_field *fields, unsigned i,
+                       struct error *err)
+{
+    const struct gust_field *f = &fields[i];
+
+    if (!is_field_name(f->name))
+        return fail(err, E_INVALID,
+                    "field '%s' of trainer '%s': a name has up to %d letters, digits, '_' and '-'",
+                    f->name ? f->name : "", trainer->name, HOST_FIELD_NAME_MAX);
+    if (f->group >= count || groups[f->group].statistic || f->cols == 0 ||
+        f->cols > groups[f->group].cols || f->first > groups[f->group].cols - f->cols ||
+        (f->vector && f->cols != 1))
+        return fail(err, E_INVALID, "field '%s' of trainer '%s' names columns that are not there",
+                    f->name, trainer->name);
+    for (unsigned j = 0; j < i; j++)
+        if (strcmp(f->name, fields[j].name) == 0 || is_same_column(f, &fields[j]))
+            return fail(err, E_INVALID, "fields '%s' and '%s' of trainer '%s' overlap",
+                        fields[j].name, f->name, trainer->name);
+    return 0;
+}
+
+static unsigned whole_groups(const struct gust_group *groups, unsigned count,
+                             struct gust_field *fields)
+{
+    unsigned n = 0;
+
+    for (unsigned g = 0; g < count; g++)
+        if (!groups[g].statistic)
+            fields[n++] = (struct gust_field){ .name = groups[g].name,
+                                               .group = g,
+                                               .cols = groups[g].cols,
+                                               .vector = groups[g].cols == 1 };
+    return n;
+}
+
+int host_fields(const struct gust_trainer *trainer, const void *self,
+                const struct gust_group *groups, unsigned count, struct gust_field *fields,
+                unsigned *field_count, struct error *err)
+{
+    unsigned n;
+
+    memset(fields, 0, GUST_FIELDS_MAX * sizeof(*fields));
+    n = trainer->fields ? trainer->fields(self, fields) : whole_groups(groups, count, fields);
+    if (n > GUST_FIELDS_MAX)
+        return fail(err, E_INVALID, "trainer '%s' has %u fields; at most %u are possible",
+                    trainer->name, n, GUST_FIELDS_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        int rc = check_field(trainer, groups, count, fields, i, err);
+
+        if (rc)
+            return rc;
+    }
+    *field_count = n;
+    return 0;
+}
+
 const char *gust_setting(struct gust_host *h, const char *name, const char *fallback)
 {
     return props_str(h->settings, name, fallback);

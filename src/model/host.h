@@ -37,4 +37,16 @@ void host_close(const struct gust_trainer *trainer, void *self);
 int host_groups(const struct gust_trainer *trainer, const void *self, const struct gust_data *data,
                 struct gust_group *groups, unsigned *count, struct error *err);
 
+/*
+ * What of the COUNT groups is saved, checked: names that differ and can be a tensor's, columns
+ * that exist and are in one field only, of groups that hold parameters. FIELDS has room for
+ * GUST_FIELDS_MAX; *FIELD_COUNT is set. E_INVALID.
+ */
+int host_fields(const struct gust_trainer *trainer, const void *self,
+                const struct gust_group *groups, unsigned count, struct gust_field *fields,
+                unsigned *field_count, struct error *err);
+
+/* Longest name of a field. */
+#define HOST_FIELD_NAME_MAX 31
+
 #endif

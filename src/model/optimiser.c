@@ -72,6 +72,13 @@ static size_t state_floats(const struct optimiser_config *c, const struct gust_g
     return is_optimised(g) ? c->rule->slots * row * g->rows : 0;
 }
 
+void optimiser_state_shape(const struct optimiser_config *c, const struct gust_group *group,
+                           unsigned *slots, bool *per_row)
+{
+    *slots = is_optimised(group) ? c->rule->slots : 0;
+    *per_row = c->rule->per_row;
+}
+
 static size_t units_of(const struct gust_group *g)
 {
     unsigned shift = gust_unit_shift(gust_stride(g->cols));

@@ -62,6 +62,13 @@ void optimiser_config_updates(struct optimiser_config *c, bool mean);
 /* Bytes of state that the optimiser keeps for GROUP, for planning memory. */
 size_t optimiser_state_bytes(const struct optimiser_config *c, const struct gust_group *group);
 
+/*
+ * How that state lies: *SLOTS arrays, one after the other, each with a row per row of the group; a row
+ * is one float (*PER_ROW) or a stride of them. 0 slots: there is none.
+ */
+void optimiser_state_shape(const struct optimiser_config *c, const struct gust_group *group,
+                           unsigned *slots, bool *per_row);
+
 /* Whether rows of GROUP change in steps that do not touch them. */
 bool optimiser_moves_untouched(const struct optimiser_config *c, const struct gust_group *group);
 

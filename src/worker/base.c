@@ -65,8 +65,7 @@ int base_seal(struct objects *objects, struct heap *heap, uint64_t step, uint32_
     return rc;
 }
 
-static int read_props(struct base_reader *r, const char *name, struct props *out,
-                      struct error *err)
+static int read_props(struct base_reader *r, const char *name, struct props *out, struct error *err)
 {
     char full[OBJECTS_NAME_MAX + 1];
     struct buf text;
@@ -95,8 +94,8 @@ static int read_manifest(struct base_reader *r, const char *fingerprint, struct 
         rc = fail(err, E_FORMAT, "base %" PRIu64 " has version '%s', this program reads %s",
                   r->step, props_str(&manifest, "version", ""), BASE_VERSION);
     if (!rc && strcmp(props_str(&manifest, "fingerprint", ""), fingerprint) != 0)
-        rc = fail(err, E_MISMATCH, "base %" PRIu64 " belongs to another model or data set",
-                  r->step);
+        rc =
+            fail(err, E_MISMATCH, "base %" PRIu64 " belongs to another model or data set", r->step);
     if (!rc)
         rc = props_u64(&manifest, "step", UINT64_MAX, r->step, r->step, &step, err);
     if (!rc)
@@ -130,10 +129,31 @@ void base_close(struct base_reader *r)
     props_release(&r->index);
 }
 
+/* Whether BYTES are what was written as NAME, whose entry in the index is ENTRY. */
+static int check_bytes(const struct base_reader *r, const char *name, const char *entry,
+                       struct slice bytes, struct error *err)
+{
+    char expected[64];
+
+    snprintf(expected, sizeof(expected), "%zu %08" PRIx32, bytes.size,
+             crc32c(0, bytes.data, bytes.size));
+    if (strcmp(entry, expected) != 0)
+        return fail(err, E_FORMAT,
+                    "'%s' of base %" PRIu64
+                    " is damaged: size and checksum are %s, written were %s",
+                    name, r->step, expected, entry);
+    return 0;
+}
+
+bool base_has(const struct base_reader *r, const char *name)
+{
+    return props_find(&r->index, name) != NULL;
+}
+
 int base_read(struct base_reader *r, const char *name, void *into, size_t size, struct error *err)
 {
     const char *entry = props_find(&r->index, name);
-    char full[OBJECTS_NAME_MAX + 1], expected[64];
+    char full[OBJECTS_NAME_MAX + 1];
     size_t got = 0;
     int rc;
 
@@ -141,13 +161,70 @@ int base_read(struct base_reader *r, const char *name, void *into, size_t size, 
         return fail(err, E_FORMAT, "base %" PRIu64 " has no '%s'", r->step, name);
     base_name(full, sizeof(full), r->step, name);
     rc = objects_get(r->objects, full, 0, size, into, &got, err);
+    if (!rc)
+        rc = check_bytes(r, name, entry, slice(into, got), err);
+    if (!rc && got != size)
+        rc = fail(err, E_FORMAT, "'%s' has %zu bytes, %zu were expected", full, got, size);
+    return rc;
+}
+
+/* The object that holds the rows of LANE; *LO and *HI become the lanes that it has. */
+static const struct props_item *find_private(const struct base_reader *r, unsigned group,
+                                             uint32_t lane, uint32_t *lo, uint32_t *hi)
+{
+    for (unsigned i = 0; i < r->index.count; i++) {
+        unsigned g;
+
+        if (sscanf(r->index.items[i].key, "private-%u-%" SCNu32 "-%" SCNu32, &g, lo, hi) == 3 &&
+            g == group && *lo <= lane && lane < *hi)
+            return &r->index.items[i];
+    }
+    return NULL;
+}
+
+/* Copy the rows of lanes FROM .. TO-1 out of the object ITEM, whose first lane is LO. */
+static int copy_private(struct base_reader *r, const struct base_private *p,
+                        const struct props_item *item, uint32_t lo, uint32_t from, uint32_t to,
+                        float *into, struct error *err)
+{
+    size_t row = p->stride * sizeof(float);
+    size_t skip = (p->key_first[from] - p->key_first[lo]) * row;
+    size_t size = (p->key_first[to] - p->key_first[from]) * row;
+    char full[OBJECTS_NAME_MAX + 1];
+    struct slice bytes;
+    int rc;
+
+    base_name(full, sizeof(full), r->step, item->key);
+    rc = objects_map(r->objects, full, &bytes, err);
     if (rc)
         return rc;
-    snprintf(expected, sizeof(expected), "%zu %08" PRIx32, got, crc32c(0, into, got));
-    if (got != size || strcmp(entry, expected) != 0)
-        return fail(err, E_FORMAT, "'%s' is damaged: size and checksum are %s, written were %s",
-                    full, expected, entry);
-    return 0;
+    rc = check_bytes(r, item->key, item->value, bytes, err);
+    if (!rc && (skip > bytes.size || size > bytes.size - skip))
+        rc = fail(err, E_FORMAT, "'%s' has %zu bytes, at least %zu were expected", full, bytes.size,
+                  skip + size);
+    if (!rc && size)
+        memcpy(into + (p->key_first[from] - p->key_first[p->lo]) * p->stride,
+               (const char *)bytes.data + skip, size);
+    objects_unmap(r->objects, bytes);
+    return rc;
+}
+
+int base_read_private(struct base_reader *r, const struct base_private *p, float *into,
+                      struct error *err)
+{
+    uint32_t lane = p->lo, lo, hi;
+    int rc = 0;
+
+    while (!rc && lane < p->hi) {
+        const struct props_item *item = find_private(r, p->group, lane, &lo, &hi);
+
+        if (!item)
+            return fail(err, E_FORMAT, "base %" PRIu64 " has no rows of group %u for lane %" PRIu32,
+                        r->step, p->group, lane);
+        rc = copy_private(r, p, item, lo, lane, MIN(hi, p->hi), into, err);
+        lane = MIN(hi, p->hi);
+    }
+    return rc;
 }
 
 struct names {

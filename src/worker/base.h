@@ -59,6 +59,24 @@ void base_close(struct base_reader *r);
 /* Read object NAME into INTO, which must have exactly its size; checks the checksum. */
 int base_read(struct base_reader *r, const char *name, void *into, size_t size, struct error *err);
 
+/* Whether the base holds an object NAME. */
+bool base_has(const struct base_reader *r, const char *name);
+
+/* Private rows that somebody wants. */
+struct base_private {
+    unsigned group;
+    uint32_t lo, hi;           /* of these lanes */
+    const uint64_t *key_first; /* which rows are whose: see struct dataset */
+    uint32_t stride;           /* floats of a row */
+};
+
+/*
+ * Read them into INTO, the first row of lane LO first, whichever lanes their writers had. Checks
+ * the checksum of every object that it looks into.
+ */
+int base_read_private(struct base_reader *r, const struct base_private *p, float *into,
+                      struct error *err);
+
 /* Delete every object of base STEP, the manifest first. */
 int base_delete(struct objects *objects, struct heap *heap, uint64_t step, struct error *err);
 

@@ -19,9 +19,10 @@ header = json.loads(data[8:8 + size])
 assert header["__metadata__"]["model"] == "factorisation"
 end = max(t["data_offsets"][1] for k, t in header.items() if k != "__metadata__")
 assert 8 + size + end == len(data), (size, end, len(data))
-for name in ("users", "items"):
+for name in ("user_factors", "item_factors"):
     t = header[name]
     rows, cols = t["shape"]
+    assert cols == int(header["__metadata__"]["setting.rank"]) == 20
     assert t["dtype"] == "F32" and t["data_offsets"][1] - t["data_offsets"][0] == 4 * rows * cols
     first = struct.unpack_from("<%df" % cols, data, 8 + size + t["data_offsets"][0])
     assert any(first) and all(abs(x) < 100 for x in first)
