@@ -11,5 +11,6 @@ int cmd_train(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_prices(int argc, char **argv);
 
 #endif

@@ -12,6 +12,7 @@ static const struct command {
     { "train", cmd_train, "train a model on a data set" },
     { "data", cmd_data, "generate, import, export and look at data sets" },
     { "bench", cmd_bench, "measure training and exchange, beside other programs" },
+    { "prices", cmd_prices, "the price book, and what a run would cost" },
     { "doctor", cmd_doctor, "check what this machine can do" },
 };
 
