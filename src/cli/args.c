@@ -5,6 +5,10 @@
 #include <stdarg.h>
 
 #include "base/props.h"
+#include "base/quantity.h"
+#include "base/suggest.h"
+#include "cli/man.h"
+#include "cli/wrap.h"
 
 int args_complain(const struct args_command *c, int status, const char *format, ...)
 {
@@ -18,43 +22,51 @@ int args_complain(const struct args_command *c, int status, const char *format, 
     return status;
 }
 
-static void print_help(const struct args_command *c)
-{
-    printf("usage: %s%s%s [options]\n\n%s\n\n", c->name, c->words ? " " : "",
-           c->words ? c->words : "", c->summary);
-    for (const struct arg *a = c->table; a->name; a++) {
-        char left[64];
+/* Where the second column of a list of options begins. */
+#define HELP_INDENT 27
 
-        snprintf(left, sizeof(left), "--%s%s%s", a->name, a->value ? " " : "",
-                 a->value ? a->value : "");
-        printf("  %-24s %s%s\n", left, a->help, a->required ? " (required)" : "");
+static void write_notes(struct buf *out, const char *notes)
+{
+    while (notes && *notes) {
+        size_t size = strcspn(notes, "\n");
+        char line[1024];
+
+        snprintf(line, sizeof(line), "%.*s", (int)size, notes);
+        buf_str(out, "\n");
+        wrap(out, line, 0, 0);
+        notes += size + (notes[size] == '\n');
     }
 }
 
-/* A whole number, with k, M or G for thousands. */
-static bool parse_count(const char *text, uint64_t *out)
+static void write_help(const struct args_command *c, struct buf *out)
 {
-    char digits[32];
-    size_t size = strlen(text);
-    uint64_t unit = 1;
+    buf_printf(out, "usage: %s%s%s [options]\n\n", c->name, c->words ? " " : "",
+               c->words ? c->words : "");
+    wrap(out, c->summary, 0, 0);
+    buf_str(out, "\n");
+    for (const struct arg *a = c->table; a->name; a++) {
+        char left[64], text[1024];
 
-    if (size == 0 || size >= sizeof(digits))
-        return false;
-    memcpy(digits, text, size + 1);
-    switch (digits[size - 1]) {
-    case 'k':
-        unit = 1000;
-        break;
-    case 'M':
-        unit = 1000000;
-        break;
-    case 'G':
-        unit = 1000000000;
-        break;
+        snprintf(left, sizeof(left), "--%s%s%s", a->name, a->value ? " " : "",
+                 a->value ? a->value : "");
+        snprintf(text, sizeof(text), "%s%s", a->help, a->required ? " (required)" : "");
+        wrap_entry(out, left, text, HELP_INDENT);
     }
-    if (unit > 1)
-        digits[size - 1] = 0;
-    return parse_u64(digits, out) && !__builtin_mul_overflow(*out, unit, out);
+    write_notes(out, c->notes);
+}
+
+static int print(const struct args_command *c,
+                 void (*write)(const struct args_command *c, struct buf *out))
+{
+    struct heap heap;
+    struct buf out;
+
+    heap_init(&heap, 0);
+    buf_init(&out, &heap, MIB);
+    write(c, &out);
+    fwrite(out.data, 1, out.size, stdout);
+    heap_release(&heap);
+    return 0;
 }
 
 static bool in_range(const struct arg *a, double v)
@@ -66,7 +78,7 @@ static bool store_count(const struct arg *a, const char *text)
 {
     uint64_t v;
 
-    if (!parse_count(text, &v) || !in_range(a, (double)v))
+    if (!quantity_count(text, &v) || !in_range(a, (double)v))
         return false;
     *(uint64_t *)a->out = v;
     return true;
@@ -124,17 +136,31 @@ static const struct arg *find(const struct args_command *c, const char *name, si
     return NULL;
 }
 
+static int complain_unknown(const struct args_command *c, const char *name, size_t size)
+{
+    char word[SUGGEST_WORD_MAX + 2];
+    struct suggest near = { .word = word };
+
+    snprintf(word, sizeof(word), "%.*s", (int)MIN(size, sizeof(word)), name);
+    for (const struct arg *a = c->table; a->name; a++)
+        suggest_offer(&near, a->name);
+    if (near.best)
+        return args_complain(c, 2, "there is no option --%.*s; did you mean --%s?", (int)size, name,
+                             near.best);
+    return args_complain(c, 2, "there is no option --%.*s; '%s --help' lists them", (int)size, name,
+                         c->name);
+}
+
 /* One option at argv[*at]; advances *at past a separate value. */
-static int parse_option(const struct args_command *c, int argc, char **argv, int *at,
-                        bool seen[], const struct arg **out)
+static int parse_option(const struct args_command *c, int argc, char **argv, int *at, bool seen[],
+                        const struct arg **out)
 {
     const char *name = argv[*at] + 2, *equals = strchr(name, '='), *text = NULL;
     size_t size = equals ? (size_t)(equals - name) : strlen(name);
     const struct arg *a = find(c, name, size);
 
     if (!a)
-        return args_complain(c, 2, "there is no option --%.*s; '%s --help' lists them", (int)size,
-                             name, c->name);
+        return complain_unknown(c, name, size);
     if (a->kind == ARG_FLAG && equals)
         return args_complain(c, 2, "--%s takes no value", a->name);
     if (a->kind != ARG_FLAG) {
@@ -161,10 +187,10 @@ int args_parse(const struct args_command *c, int argc, char **argv, struct args_
     for (int i = 1; i < argc; i++) {
         int rc;
 
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help(c);
-            return 0;
-        }
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return print(c, write_help);
+        if (strcmp(argv[i], ARGS_MANUAL) == 0)
+            return print(c, man_command);
         if (strncmp(argv[i], "--", 2) == 0) {
             rc = parse_option(c, argc, argv, &i, seen, &a);
             if (rc != ARGS_GO)

@@ -31,7 +31,7 @@ struct arg {
     void *out;         /* where the value goes; holds the default */
     const char *value; /* what to call it in --help: "N", "FOLDER" */
     const char *help;
-    double min, max;   /* for COUNT and NUMBER; both 0: anything */
+    double min, max; /* for COUNT and NUMBER; both 0: anything */
     bool required;
 };
 
@@ -41,6 +41,7 @@ struct args_command {
     const char *words;   /* how positional words are shown: "movielens|criteo"; NULL: none */
     unsigned words_max;  /* how many there may be */
     const struct arg *table;
+    const char *notes; /* what else to know: paragraphs, one per line; NULL: nothing */
 };
 
 #define ARGS_WORDS_MAX 8
@@ -50,13 +51,16 @@ struct args_words {
     unsigned count;
 };
 
+/* What `gust help --man COMMAND` calls a command with. */
+#define ARGS_MANUAL "--manual-page"
+
 enum args_outcome {
     ARGS_GO = -1, /* carry on; otherwise: exit with this status */
 };
 
 /*
- * Parse ARGV after its first word. Prints help (0) or what is wrong and how to get help (2)
- * itself; WORDS may be NULL when the command takes none.
+ * Parse ARGV after its first word. Prints help (0; for ARGS_MANUAL, the manual page) or what is
+ * wrong and how to get help (2) itself; WORDS may be NULL when the command takes none.
  */
 int args_parse(const struct args_command *c, int argc, char **argv, struct args_words *words);
 

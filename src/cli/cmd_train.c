@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "cli/args.h"
 #include "cli/commands.h"
+#include "cli/job_args.h"
 #include "cli/text.h"
 #include "client/session.h"
 #include "platform/local_env.h"
@@ -22,13 +22,9 @@ static void on_interrupt(int signal_number)
 }
 
 struct train {
-    const char *model, *data, *out, *target;
-    uint64_t workers, memory_mb, batch, threads, shards, seed, steps, evaluate_every, timeout_s;
-    double epochs, seconds;
-    struct arg_list set;
     bool quiet, json, force;
+    struct job_file file; /* what is to be done */
     struct session session;
-    struct job job;
 };
 
 static void print_header(const struct train *t)
@@ -36,11 +32,11 @@ static void print_header(const struct train *t)
     const struct session *s = &t->session;
     const struct gust_data *d = &s->data.data;
 
-    printf("Training %s on %s examples", t->model, text_count(d->rows).s);
+    printf("Training %s on %s examples", t->file.model, text_count(d->rows).s);
     if (d->keys >= 2)
         printf(" (%s x %s)", text_count(d->key_rows[0]).s, text_count(d->key_rows[1]).s);
-    printf(" with %" PRIu32 " function%s of %" PRIu32 " MB\n", t->job.fleet.workers,
-           t->job.fleet.workers == 1 ? "" : "s", t->job.fleet.memory_mb);
+    printf(" with %" PRIu32 " function%s of %" PRIu32 " MB\n", t->file.job.fleet.workers,
+           t->file.job.fleet.workers == 1 ? "" : "s", t->file.job.fleet.memory_mb);
     printf("A function needs %s: parameters %s, optimiser %s, private rows %s, contributions %s,\n"
            "minibatches %s, data blocks %s, exchange %s, program %s\n\n",
            text_bytes((double)s->need.total).s, text_bytes((double)s->need.shared).s,
@@ -103,13 +99,12 @@ static void print_result(const struct train *t, const struct run *run, bool save
            text_seconds(run->start_seconds).s);
     if (run->seconds > 0)
         printf("Speed   %s examples/s, of which in the trainer %s examples/s per function\n",
-               text_short((double)run->examples / run->seconds).s,
-               text_short(run->compute_rate).s);
+               text_short((double)run->examples / run->seconds).s, text_short(run->compute_rate).s);
     printf("Memory  %s resident in the largest function, %s of %" PRIu32 " MB planned\n",
            text_bytes((double)run->peak_bytes_max).s, text_bytes((double)s->need.total).s,
-           t->job.fleet.memory_mb);
+           t->file.job.fleet.memory_mb);
     if (saved)
-        printf("Model   %s/model.safetensors\n", t->out);
+        printf("Model   %s/model.safetensors\n", t->file.out);
     printf("Bill    %s as if on %s (%" PRIu64 " invocations, %.3f GB-s; prices of %s)\n",
            text_usd(bill.total_usd).s, s->prices.name, s->meter.invocations, s->meter.gb_seconds,
            s->prices.date);
@@ -121,7 +116,7 @@ static void json_result(const struct train *t, const struct run *run, struct jso
     struct bill bill = meter_bill(&s->meter);
 
     json_open(w, NULL, '{');
-    json_str(w, "model", t->model);
+    json_str(w, "model", t->file.model);
     json_str(w, "end", end_text(run));
     json_u64(w, "steps", run->steps);
     json_f64(w, "epochs", run->epochs);
@@ -162,87 +157,35 @@ static void print_json(struct train *t, const struct run *run)
     buf_release(&text);
 }
 
-/* "--set key=value", which also reaches settings that have no option of their own. */
-static int collect_settings(struct train *t, struct props *settings, struct error *err)
-{
-    for (unsigned i = 0; i < t->set.count; i++) {
-        int rc = props_assign(settings, t->set.items[i], err);
-
-        if (rc)
-            return fail_within(err, rc, "--set");
-    }
-    props_set(settings, "model", t->model);
-    props_setf(settings, "seed", "%" PRIu64, t->seed);
-    if (t->batch)
-        props_setf(settings, "batch", "%" PRIu64, t->batch);
-    return 0;
-}
-
-static int make_job(struct train *t, struct error *err)
-{
-    const struct props *settings = &t->session.blueprint.settings;
-    uint64_t rows = t->session.data.rows[DATASET_TRAIN];
-    uint64_t batch;
-    int rc = props_u64(settings, "batch", MIN(rows, 10000u), 1, UINT64_MAX, &batch, err);
-
-    if (rc)
-        return rc;
-    if (!t->batch)
-        batch = MIN(batch, rows);
-    props_setf(&t->session.blueprint.settings, "batch", "%" PRIu64, batch);
-    t->job = (struct job){ .fleet = { .workers = (uint32_t)t->workers,
-                                      .memory_mb = (uint32_t)t->memory_mb,
-                                      .batch = batch },
-                           .threads = (uint32_t)t->threads,
-                           .shards = (uint32_t)t->shards,
-                           .steps_max = t->steps,
-                           .epochs_max = t->epochs,
-                           .seconds_max = t->seconds,
-                           .evaluate_every = t->evaluate_every,
-                           .timeout_ms = t->timeout_s * 1000 };
-    if (t->target) {
-        t->job.has_target = true;
-        if (!parse_f64(t->target, &t->job.target))
-            return fail(err, E_INVALID, "--target: '%s' is not a number", t->target);
-    }
-    if (!t->steps && t->epochs <= 0 && t->seconds <= 0)
-        t->job.epochs_max = 10;
-    return session_check(&t->session, &t->job, err);
-}
-
 /* The folder must be new, or one of ours. */
 static int check_out(const struct train *t, struct error *err)
 {
     char path[1024];
 
-    snprintf(path, sizeof(path), "%s/model.safetensors", t->out);
+    snprintf(path, sizeof(path), "%s/model.safetensors", t->file.out);
     if (!t->force && access(path, F_OK) == 0)
         return fail(err, E_EXISTS, "'%s' exists; choose another --out, or --force to replace it",
                     path);
     return 0;
 }
 
-static int train(struct train *t, struct env *env, struct heap *heap, struct run *run,
-                 bool *saved, struct error *err)
+static int train(struct train *t, struct env *env, struct heap *heap, struct run *run, bool *saved,
+                 struct error *err)
 {
     struct listener listener = { .arg = t, .evaluated = on_evaluated };
-    struct props settings;
     struct error again;
-    int rc;
+    int rc = check_out(t, err);
 
-    props_init(&settings, heap);
-    rc = collect_settings(t, &settings, err);
     if (!rc)
-        rc = check_out(t, err);
+        rc =
+            session_open(&t->session, env, heap, t->file.data, t->file.out, &t->file.settings, err);
     if (!rc)
-        rc = session_open(&t->session, env, heap, t->data, t->out, &settings, err);
-    if (!rc)
-        rc = make_job(t, err);
+        rc = job_file_fit(&t->file, &t->session, err);
     if (rc)
         return rc;
     if (!t->quiet && !t->json)
         print_header(t);
-    rc = session_train(&t->session, &t->job, &listener, &interrupt_count, run, err);
+    rc = session_train(&t->session, &t->file.job, &listener, &interrupt_count, run, err);
     if (run->has_base) {
         int save = session_save(&t->session, run, rc ? &again : err);
 
@@ -265,64 +208,64 @@ static int finish(struct train *t, struct run *run, bool saved, int rc, const st
     }
     if (run->end == RUN_INTERRUPTED)
         return 130;
-    if (t->job.has_target && run->end != RUN_TARGET) {
+    if (t->file.job.has_target && run->end != RUN_TARGET) {
         fprintf(stderr, "gust train: the target was not reached; the model is saved\n");
         return 3;
     }
     return 0;
 }
 
+/* From a checked job to an exit status. */
+static int run_job(struct train *t, struct heap *heap)
+{
+    struct sigaction action = { .sa_handler = on_interrupt };
+    struct env *env = local_env_new(heap);
+    struct run run = { .end = RUN_FAILED };
+    struct error err = { 0 };
+    bool saved = false;
+    int rc;
+
+    sigaction(SIGINT, &action, NULL);
+    rc = train(t, env, heap, &run, &saved, &err);
+    rc = finish(t, &run, saved, rc, &err);
+    session_close(&t->session);
+    local_env_free(env);
+    return rc;
+}
+
 int cmd_train(int argc, char **argv)
 {
-    struct train t = { .model = "factorisation",
-                       .out = "out",
-                       .workers = 2,
-                       .memory_mb = 1769,
-                       .seed = 1 };
-    const struct arg table[] = {
-        { "data", ARG_TEXT, &t.data, "FOLDER", "the data set", .required = true },
-        { "model", ARG_TEXT, &t.model, "NAME", "factorisation, logistic, svm, softmax" },
-        { "out", ARG_TEXT, &t.out, "FOLDER", "where the model goes (out)" },
-        { "workers", ARG_COUNT, &t.workers, "N", "functions (2)", 1, CONTROL_RANKS_MAX },
-        { "memory", ARG_COUNT, &t.memory_mb, "MB", "of each function (1769: one vCPU)", 128, 10240 },
-        { "batch", ARG_COUNT, &t.batch, "N", "examples of a step, over all functions", 1, 1e12 },
-        { "epochs", ARG_NUMBER, &t.epochs, "N", "stop after so many passes (10)", 0, 1e9 },
-        { "steps", ARG_COUNT, &t.steps, "N", "stop after so many steps", 1, 1e15 },
-        { "seconds", ARG_NUMBER, &t.seconds, "S", "stop after so much training", 0, 1e9 },
-        { "target", ARG_TEXT, &t.target, "X", "stop when the first metric reaches X" },
-        { "evaluate-every", ARG_COUNT, &t.evaluate_every, "N", "steps (once an epoch)", 1, 1e15 },
-        { "threads", ARG_COUNT, &t.threads, "N", "in each function (one per vCPU)", 1, 256 },
-        { "shards", ARG_COUNT, &t.shards, "N", "pieces of an exchange (as many as workers)", 1,
-          SHAPE_PIECES_MAX },
-        { "time-limit", ARG_COUNT, &t.timeout_s, "S", "of a function (900)", 1, 86400 },
-        { "seed", ARG_COUNT, &t.seed, "N", "of everything random (1)" },
-        { "set", ARG_LIST, &t.set, "KEY=VALUE", "a setting of the model or the optimiser" },
+    struct train t = { 0 };
+    const struct arg own[] = {
         { "force", ARG_FLAG, &t.force, NULL, "replace a model that is there" },
         { "quiet", ARG_FLAG, &t.quiet, NULL, "print nothing but errors" },
         { "json", ARG_FLAG, &t.json, NULL, "print one JSON object at the end" },
-        { NULL }
+        { NULL },
     };
-    const struct args_command command = { .name = "gust train",
-                                          .summary = "Train a model on local functions, through "
-                                                     "shared memory and a folder.",
-                                          .table = table };
-    struct sigaction action = { .sa_handler = on_interrupt };
-    struct error err = { 0 };
-    struct run run = { .end = RUN_FAILED };
+    struct job_args args;
+    const struct args_command command = {
+        .name = "gust train",
+        .summary = "Train a model on local functions, through shared memory and a folder.",
+        .words = "[JOB.yaml]",
+        .words_max = 1,
+        .table = args.table,
+        .notes = "Options override the job file. 'gust help job' explains every "
+                 "setting, 'gust check' a job file without running it.",
+    };
+    struct args_words words = { 0 };
     struct heap heap;
-    struct env *env;
-    bool saved = false;
-    int rc = args_parse(&command, argc, argv, NULL);
+    int rc;
 
-    if (rc != ARGS_GO)
-        return rc;
+    job_args_init(&args, own);
     heap_init(&heap, 0);
-    env = local_env_new(&heap);
-    sigaction(SIGINT, &action, NULL);
-    rc = train(&t, env, &heap, &run, &saved, &err);
-    rc = finish(&t, &run, saved, rc, &err);
-    session_close(&t.session);
-    local_env_free(env);
+    job_file_init(&t.file, &heap);
+    rc = args_parse(&command, argc, argv, &words);
+    if (rc == ARGS_GO && job_args_load(&args, words.count ? words.items[0] : NULL, &t.file))
+        rc = job_args_complain(&command, &t.file);
+    if (rc == ARGS_GO)
+        rc = run_job(&t, &heap);
+    job_file_release(&t.file);
     heap_release(&heap);
+    job_args_release(&args);
     return rc;
 }

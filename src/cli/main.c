@@ -4,24 +4,27 @@
 
 #include <stdbool.h>
 
-static const struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
-} commands[] = {
+#include "base/suggest.h"
+
+const struct command commands[] = {
     { "train", cmd_train, "train a model on a data set" },
-    { "data", cmd_data, "generate, import, export and look at data sets" },
-    { "bench", cmd_bench, "measure training and exchange, beside other programs" },
+    { "check", cmd_check, "say what a job file would run, or all that is wrong with it" },
+    { "data", cmd_data, "generate, import, export and look at data sets",
+      "generate import export info" },
+    { "bench", cmd_bench, "measure training and exchange, beside other programs",
+      "train exchange" },
     { "prices", cmd_prices, "the price book, and what a run would cost" },
     { "doctor", cmd_doctor, "check what this machine can do" },
+    { "help", cmd_help, "about a command, or about job files: 'gust help job'" },
+    { 0 },
 };
 
-static void usage(FILE *to)
+void commands_usage(FILE *to)
 {
     fprintf(to, "Gust trains machine-learning models on functions.\n\n"
                 "usage: gust COMMAND [options]\n\n");
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    for (const struct command *c = commands; c->name; c++)
+        fprintf(to, "  %-8s %s\n", c->name, c->summary);
     fprintf(to, "\n'gust COMMAND --help' says more about one. "
                 "Exit status: 0 done, 2 bad usage, job or data,\n"
                 "3 goal not met, 4 machine, platform or store failed, 130 interrupted.\n");
@@ -34,21 +37,28 @@ static bool is(const char *arg, const char *name)
 
 int main(int argc, char **argv)
 {
+    struct suggest near = { .word = argc > 1 ? argv[1] : "" };
+
     if (argc < 2) {
-        usage(stderr);
+        commands_usage(stderr);
         return 2;
     }
-    if (is(argv[1], "--help") || is(argv[1], "-h") || is(argv[1], "help")) {
-        usage(stdout);
+    if (is(argv[1], "--help") || is(argv[1], "-h")) {
+        commands_usage(stdout);
         return 0;
     }
     if (is(argv[1], "--version")) {
         printf("gust %s\n", GUST_VERSION);
         return 0;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        if (is(argv[1], commands[i].name))
-            return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "gust: there is no command '%s'; 'gust --help' lists them\n", argv[1]);
+    for (const struct command *c = commands; c->name; c++) {
+        suggest_offer(&near, c->name);
+        if (is(argv[1], c->name))
+            return c->run(argc - 1, argv + 1);
+    }
+    if (near.best)
+        fprintf(stderr, "gust: there is no command '%s'; did you mean '%s'?\n", argv[1], near.best);
+    else
+        fprintf(stderr, "gust: there is no command '%s'; 'gust --help' lists them\n", argv[1]);
     return 2;
 }

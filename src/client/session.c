@@ -30,7 +30,7 @@ int session_open(struct session *s, struct env *env, struct heap *heap, const ch
         rc = dataset_open(&s->data, s->data_objects, "data", heap, err);
     if (!rc)
         rc = blueprint_open(&s->blueprint, heap, settings, &s->data, err);
-    if (!rc)
+    if (!rc && out_dir)
         rc = open_folder(s, out_dir, false, s->objects_url, sizeof(s->objects_url), &s->objects, err);
     if (!rc)
         rc = prices_open(&s->prices, "aws-lambda-x86", heap, err);

@@ -26,7 +26,7 @@ struct session {
 
 /*
  * Open data set DATA_DIR and make the model that SETTINGS describe. OUT_DIR is where the job
- * lives; it is created. ENV and HEAP outlive the session. Starts nothing.
+ * lives; it is created (NULL: the session is for checking only). ENV and HEAP outlive the session. Starts nothing.
  */
 int session_open(struct session *s, struct env *env, struct heap *heap, const char *data_dir,
                  const char *out_dir, const struct props *settings, struct error *err);

@@ -20,11 +20,11 @@ refuse() {
 
 refuse 2 "there is no command 'trian'" "$GUST" trian
 refuse 2 "there is no option --wrokers" "$GUST" train --data ml --wrokers 3
-refuse 2 "data FOLDER is missing" "$GUST" train
+refuse 2 "data FOLDER: is missing" "$GUST" train
 refuse 2 "'many' is not a whole number" "$GUST" train --data ml --workers many
 refuse 2 "there is no folder nothing-here" "$GUST" train --data nothing-here
 [ ! -e nothing-here ] || fail "looking for a data set made a folder"
-refuse 2 "there is no model 'forest'" "$GUST" train --data ml --model forest
+refuse 2 "there is no 'forest'" "$GUST" train --data ml --model forest
 refuse 2 "labels of two classes" "$GUST" train --data ml --model logistic
 refuse 2 "needs ratings" "$GUST" train --data cr --model factorisation
 refuse 2 "more than the data set's 1024 lanes" "$GUST" train --data ml --workers 1500
