@@ -137,20 +137,39 @@ static void use_functions(const struct prices_command *c, struct meter *m)
     meter_store(m, c->store_mb * MIB, ms);
 }
 
-static void show_bill(struct prices_command *c, const struct bill *b)
+/* With one list, item by item. */
+static void show_items(struct prices_command *c, const struct bill *b)
+{
+    struct buf table;
+
+    buf_init(&table, &c->heap, MIB);
+    bill_write(b, true, &table);
+    printf("%s", table.data);
+    buf_release(&table);
+}
+
+/* With several, a line for each. */
+static void show_sums(const struct bill *b)
 {
     const struct machines *m = &b->machines;
-    char beside[64] = "no prices";
 
+    printf("%-22s %10.6f %10.6f %10.6f   ", b->prices->functions.id,
+           b->functions_usd + b->requests_usd, b->store_usd, b->total_usd);
+    if (b->has_machines)
+        printf("%10.6f  %" PRIu64 " x %s\n", m->usd, m->count, m->machine->name);
+    else
+        printf("no prices\n");
+}
+
+static void show_bill(struct prices_command *c, const struct bill *b)
+{
     bill_json(b, true, NULL, &c->json_writer);
     if (c->json)
         return;
-    if (b->has_machines)
-        snprintf(beside, sizeof(beside), "%10.6f  %" PRIu64 " x %s", m->usd, m->count,
-                 m->machine->name);
-    printf("%-22s %10.6f %10.6f ", b->prices->functions.id, b->functions_usd + b->requests_usd,
-           b->store_usd);
-    printf("%10.6f   %s\n", b->total_usd, beside);
+    if (c->words.count == 1)
+        show_items(c, b);
+    else
+        show_sums(b);
 }
 
 static int compare_one(struct prices_command *c, const char *what, struct error *err)
@@ -206,9 +225,11 @@ static int compare(struct prices_command *c, struct error *err)
         return rc;
     if (!c->json)
         printf("%" PRIu64 " functions of %" PRIu64 " MB for %g s, parameter store of %" PRIu64
-               " MB, USD\n\n%-22s %10s %10s %10s   %s\n",
-               c->workers, c->memory_mb, c->seconds, c->store_mb, "list", "functions", "store",
-               "total", "virtual machines");
+               " MB, USD\n\n",
+               c->workers, c->memory_mb, c->seconds, c->store_mb);
+    if (!c->json && c->words.count != 1)
+        printf("%-22s %10s %10s %10s   %s\n", "list", "functions", "store", "total",
+               "virtual machines");
     json_open(&c->json_writer, NULL, '[');
     for (unsigned i = 0; !rc && i < c->words.count; i++)
         rc = compare_one(c, c->words.items[i], err);

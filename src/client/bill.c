@@ -46,23 +46,26 @@ double bill_comparable_usd(const struct bill *b)
 
 /* ---- for people --------------------------------------------------------------------------- */
 
-/* Whole numbers as such, others with four digits. */
-static void write_quantity(const struct bill_item *item, struct buf *out)
+/* USD without an exponent: as many digits as it has, but cents at least. */
+static void usd_text(double usd, char *out, size_t size)
 {
-    char text[48];
+    size_t end = (size_t)snprintf(out, size, "%.10f", usd);
 
-    snprintf(text, sizeof(text), item->quantity == floor(item->quantity) ? "%.0f%s%s" : "%.4g%s%s",
-             item->quantity, item->unit[0] ? " " : "", item->unit);
-    buf_printf(out, "  %-21s %17s", item->name, text);
+    while (out[end - 1] == '0' && out[end - 3] != '.')
+        end--;
+    out[end] = 0;
 }
 
 static void write_item(const struct bill_item *item, struct buf *out)
 {
-    char price[48];
+    bool whole = item->quantity == floor(item->quantity);
+    char quantity[48], usd[48], price[96];
 
-    write_quantity(item, out);
-    snprintf(price, sizeof(price), "x $%.10g per %s", item->price_usd, item->per);
-    buf_printf(out, "  %-25s %11.6f\n", price, item->amount_usd);
+    snprintf(quantity, sizeof(quantity), whole ? "%.0f%s%s" : "%.4g%s%s", item->quantity,
+             item->unit[0] ? " " : "", item->unit);
+    usd_text(item->price_usd, usd, sizeof(usd));
+    snprintf(price, sizeof(price), "x $%s per %s", usd, item->per);
+    buf_printf(out, "  %-21s %18s %-26s %10.6f\n", item->name, quantity, price, item->amount_usd);
     if (item->note[0])
         buf_printf(out, "    (%s)\n", item->note);
 }
@@ -98,7 +101,7 @@ void bill_write(const struct bill *b, bool local, struct buf *out)
     for (unsigned i = 0; i < b->count; i++)
         write_item(&b->items[i], out);
     write_missing(b, out);
-    buf_printf(out, "  %-66s %11.6f\n", "total", b->total_usd);
+    buf_printf(out, "  %-67s %10.6f\n", "total", b->total_usd);
     if (b->has_machines)
         write_machines(b, out);
 }

@@ -98,7 +98,7 @@ static void bill_objects(const struct meter *m, struct bill *b)
         bill_add(b, "object store, reads", (double)m->object_reads, "",
                  list->usd_per_thousand_reads, "1,000", reads_usd);
     if (m->object_kb_ms)
-        bill_add(b, "object store, kept", gb_months, "GB-months", list->usd_per_gb_month,
+        bill_add(b, "object store, kept", gb_months, "GB-month", list->usd_per_gb_month,
                  "GB-month", kept_usd);
     b->objects_usd = writes_usd + reads_usd + kept_usd;
 }

@@ -208,29 +208,37 @@ static int read_figures(struct price_list *list, struct error *err)
 
 /* ---- machines ----------------------------------------------------------------------------- */
 
-/* "2 vCPU, 4096 MB, 0.0765 USD/hour"; without a price, what the list asks for vCPUs and memory. */
+/* "2 vCPU, 4096 MB, 0.0765 USD/hour"; the price, which stays 0 then, may be left out. */
+static bool scan_machine(const char *text, struct price_machine *m)
+{
+    int end = 0;
+
+    if (sscanf(text, "%lf vCPU, %lf MB%n", &m->vcpus, &m->memory_mb, &end) != 2 || end == 0)
+        return false;
+    text += end;
+    if (!*text)
+        return true;
+    end = 0;
+    return sscanf(text, ", %lf USD/hour%n", &m->usd_per_hour, &end) == 1 && end > 0 && !text[end];
+}
+
 static int read_machine(struct price_list *list, const struct props_item *item, struct error *err)
 {
     struct price_machine m = { .name = item->key + strlen(MACHINE) };
-    const char *text = item->value;
-    int end = 0;
 
-    if (sscanf(text, "%lf vCPU, %lf MB%n", &m.vcpus, &m.memory_mb, &end) == 2 && end > 0 &&
-        !text[end])
-        m.usd_per_hour =
-            m.vcpus * list->usd_per_vcpu_hour + m.memory_mb / 1024 * list->usd_per_gb_hour;
-    else if (end = 0, sscanf(text, "%lf vCPU, %lf MB, %lf USD/hour%n", &m.vcpus, &m.memory_mb,
-                             &m.usd_per_hour, &end) != 3 ||
-                          end == 0 || text[end])
+    if (!scan_machine(item->value, &m))
         return fail(err, E_INVALID,
                     "line %u: '%s' is not of the form '2 vCPU, 4096 MB, 0.0765 USD/hour'",
-                    item->line, text);
+                    item->line, item->value);
+    if (m.usd_per_hour == 0)
+        m.usd_per_hour =
+            m.vcpus * list->usd_per_vcpu_hour + m.memory_mb / 1024 * list->usd_per_gb_hour;
     if (!(m.vcpus > 0 && m.vcpus <= 4096 && m.memory_mb >= 1 && m.memory_mb <= 1e9 &&
           m.usd_per_hour > 0 && m.usd_per_hour <= 1e5))
         return fail(err, E_INVALID,
                     "line %u: '%s' is not a machine (vCPUs, memory and price are above 0, and the "
                     "price may only be left out where the list has usd_per_vcpu_hour)",
-                    item->line, text);
+                    item->line, item->value);
     list->machines[list->machine_count++] = m;
     return 0;
 }

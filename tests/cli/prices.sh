@@ -33,6 +33,11 @@ grep -q "^aws-lambda-x86 *0.013822 " compare.txt || fail "Lambda costs otherwise
 # Fifteen minutes at a time: an hour of one function is four invocations.
 "$GUST" prices --compare aws-lambda-x86 --workers 1 --seconds 3600 --json >one.json || fail "json"
 grep -q '"name":"invocations","quantity":4,' one.json || fail "no four invocations: $(cat one.json)"
+# One list alone is shown item by item.
+"$GUST" prices --compare aws-lambda-x86 >items.txt || fail "one list"
+grep -q "^  functions, memory *829.2 GB-s x .0.0000166667 per GB-s *0.013820" items.txt ||
+    fail "no item for memory: $(cat items.txt)"
+grep -q "^  total *0.015056" items.txt || fail "no total: $(cat items.txt)"
 "$GUST" prices --compare --memory 8000 | grep -q "^azure-functions-flex .*largest have 4096 MB" ||
     fail "a size that Azure does not sell has a price"
 if command -v python3 >/dev/null; then

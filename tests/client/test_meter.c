@@ -293,13 +293,16 @@ static void a_bill_can_be_read_and_parsed(void **state)
     for (int i = 0; i < 8; i++)
         meter_function(&b.meter, 1769, 60000);
     meter_store(&b.meter, 64 * MIB, 60000);
+    meter_requests(&b.meter, &(struct objects_counts){ .puts = 12345678, .gets = 98765432 });
+    meter_kept(&b.meter, 12345, 1);
     bill = meter_bill(&b.meter);
     bill_compare(&bill, 8, 1769, 60000);
     buf_init(&text, &b.heap, MIB);
     bill_write(&bill, true, &text);
     assert_non_null(
         strstr(text.data, "Bill as if on AWS Lambda x86, us-east-1, prices of 2024-11-01"));
-    assert_non_null(strstr(text.data, "829.2 GB-s"));
+    assert_non_null(strstr(text.data, "829.2 GB-s x $0.0000166667 per GB-s"));
+    assert_non_null(strstr(text.data, "8 x $0.20 per million"));
     assert_non_null(strstr(text.data, "as Redis on 1 x 1 vCPU 2 GB"));
     assert_non_null(strstr(text.data, "1 x c6a.2xlarge for 120 s (60 s to boot)"));
     assert_non_null(strstr(text.data, "functions cost 1.5 times as much"));
