@@ -241,6 +241,7 @@ struct gust_trainer {
     const char *summary; /* one line for `gust help` */
     enum gust_kind kind;
     bool mean;                            /* GUST_UPDATE: combine by weighted mean, not sum */
+    bool classifies;                      /* predict gives the numbers of classes: no scores, no probabilities */
     const struct gust_default *defaults;  /* ends with a NULL name; may be NULL */
     const struct gust_metric *metrics;    /* ends with a NULL name; the first decides */
 

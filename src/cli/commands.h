@@ -21,6 +21,8 @@ extern const struct command commands[];
 void commands_usage(FILE *to);
 
 int cmd_train(int argc, char **argv);
+int cmd_predict(int argc, char **argv);
+int cmd_evaluate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

@@ -8,6 +8,8 @@
 
 const struct command commands[] = {
     { "train", cmd_train, "train a model on a data set" },
+    { "predict", cmd_predict, "what a model makes of new rows; recommendations" },
+    { "evaluate", cmd_evaluate, "measure a model on rows with labels" },
     { "check", cmd_check, "say what a job file would run, or all that is wrong with it" },
     { "data", cmd_data, "generate, import, export and look at data sets",
       "generate import export info" },

@@ -101,13 +101,11 @@ static void describe_data(const struct gust_data *d, struct props *out)
 static int describe_transform(struct dataset *data, struct props *out, struct error *err)
 {
     struct error absent = { 0 };
-    char name[OBJECTS_NAME_MAX + 1];
     struct buf text;
     int rc;
 
     buf_init(&text, out->heap, PROPS_MAX_BYTES);
-    format_object_name(name, data->prefix, "transform");
-    rc = objects_get_all(data->objects, name, &text, &absent);
+    rc = dataset_transform(data, &text, &absent);
     if (!rc && text.size)
         props_set(out, "transform", text.data);
     buf_release(&text);

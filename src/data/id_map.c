@@ -61,6 +61,13 @@ uint64_t *id_map_at(struct id_map *m, uint32_t id)
     return &s->value;
 }
 
+const uint64_t *id_map_find(const struct id_map *m, uint32_t id)
+{
+    const struct id_slot *s = m->room ? probe(m->slots, m->room, m->round, id) : NULL;
+
+    return s && s->round == m->round ? &s->value : NULL;
+}
+
 void id_map_each(struct id_map *m, id_map_fn each, void *arg)
 {
     for (uint32_t i = 0; i < m->room; i++)

@@ -30,6 +30,9 @@ void id_map_reset(struct id_map *m);
 /* The value of ID, 0 when new; borrowed until the next call. NULL: out of memory. */
 uint64_t *id_map_at(struct id_map *m, uint32_t id);
 
+/* The value of ID, or NULL where there is none. Changes nothing. */
+const uint64_t *id_map_find(const struct id_map *m, uint32_t id);
+
 /* The slots in use, in no useful order: calls EACH for them. */
 typedef void (*id_map_fn)(void *arg, uint32_t id, uint64_t *value);
 void id_map_each(struct id_map *m, id_map_fn each, void *arg);

@@ -166,6 +166,7 @@ const struct gust_trainer model_softmax = {
     .name = "softmax",
     .summary = "softmax regression on dense, indicator and sparse features (labels 0, 1, ...)",
     .kind = GUST_GRADIENT,
+    .classifies = true,
     .defaults = defaults,
     .metrics = metrics,
     .open = softmax_open,
