@@ -271,6 +271,25 @@ static void the_cheapest_machines_are_enough_and_few(void **state)
     heap_release(&heap);
 }
 
+/* Errors send people to that page. */
+static void the_page_names_every_figure(void **state)
+{
+    struct heap heap;
+    struct buf page;
+    char quoted[64];
+
+    (void)state;
+    heap_init(&heap, 0);
+    buf_init(&page, &heap, MIB);
+    assert_int_equal(prices_file_read("docs/PRICES.md", &page, NULL), 0);
+    for (const struct price_figure *f = price_figures(); f->key; f++) {
+        snprintf(quoted, sizeof(quoted), "`%s`", f->key);
+        if (!strstr(page.data, quoted))
+            fail_msg("docs/PRICES.md does not name %s", f->key);
+    }
+    heap_release(&heap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +301,7 @@ int main(void)
         cmocka_unit_test(sizes_are_rising_numbers),
         cmocka_unit_test(links_must_be_of_the_right_kind),
         cmocka_unit_test(the_cheapest_machines_are_enough_and_few),
+        cmocka_unit_test(the_page_names_every_figure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
