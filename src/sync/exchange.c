@@ -67,6 +67,11 @@ int exchange_publish(struct exchange *x, const struct exchange_step *s, struct e
     return x->ops->publish(x, s, part, err);
 }
 
+bool exchange_is_due(struct exchange *x, const struct exchange_step *s)
+{
+    return x->ops->is_due(x, s);
+}
+
 int exchange_collect(struct exchange *x, const struct exchange_step *s,
                      struct exchange_result *out, struct error *err)
 {

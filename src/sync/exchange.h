@@ -63,6 +63,9 @@ struct exchange_ops {
     int (*publish)(struct exchange *x, const struct exchange_step *s, struct exchange_part *part,
                    struct error *err);
 
+    /* Whether others wait for this rank: collect() has something to add up at once. Does not wait. */
+    bool (*is_due)(struct exchange *x, const struct exchange_step *s);
+
     /* Do this rank's part of adding up, and wait for the whole result. E_CHANGED, E_TIMEOUT: call again. */
     int (*collect)(struct exchange *x, const struct exchange_step *s, struct exchange_result *out,
                    struct error *err);
@@ -104,6 +107,7 @@ int exchange_begin(struct exchange *x, const struct exchange_step *s, struct exc
                    struct error *err);
 int exchange_publish(struct exchange *x, const struct exchange_step *s, struct exchange_part *part,
                      struct error *err);
+bool exchange_is_due(struct exchange *x, const struct exchange_step *s);
 int exchange_collect(struct exchange *x, const struct exchange_step *s,
                      struct exchange_result *out, struct error *err);
 

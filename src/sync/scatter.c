@@ -31,9 +31,8 @@ static struct params_key part_key(const struct exchange_step *s, uint32_t rank, 
 
 static struct params_key sum_key(const struct exchange_step *s, uint32_t shard)
 {
-    return (struct params_key){
-        .kind = PARAMS_SUM, .era = s->era, .step = s->step, .shard = shard
-    };
+    return (
+        struct params_key){ .kind = PARAMS_SUM, .era = s->era, .step = s->step, .shard = shard };
 }
 
 /* The pieces that this rank is responsible for: lo .. hi-1. */
@@ -159,8 +158,8 @@ static int aggregate(struct exchange *x, const struct exchange_step *s, uint32_t
 }
 
 /* Step 5. */
-static int wait_sums(struct exchange *x, const struct exchange_step *s,
-                     struct exchange_result *out, struct error *err)
+static int wait_sums(struct exchange *x, const struct exchange_step *s, struct exchange_result *out,
+                     struct error *err)
 {
     uint64_t start = env_now(x->env);
     struct params_wait wait = { .keys = x->keys,
@@ -186,7 +185,8 @@ static int wait_sums(struct exchange *x, const struct exchange_step *s,
     return rc;
 }
 
-/* Whether the sums LO .. HI-1 are all there: after a change of the control record, or for a replacement. */
+/* Whether the sums LO .. HI-1 are all there: after a change of the control record, or for a
+ * replacement. */
 static int have_sums(struct exchange *x, const struct exchange_step *s, uint32_t lo, uint32_t hi,
                      bool *all, struct error *err)
 {
@@ -221,9 +221,24 @@ static int scatter_collect(struct exchange *x, const struct exchange_step *s,
     return rc;
 }
 
+static bool scatter_is_due(struct exchange *x, const struct exchange_step *s)
+{
+    struct params_wait wait = {
+        .keys = x->keys, .count = s->n, .views = x->views, .seen_version = PARAMS_UNWATCHED
+    };
+
+    /* One rank has nobody to wait for, and nobody who waits for it. */
+    if (s->n == 1)
+        return true;
+    for (uint32_t r = 0; r < s->n; r++)
+        x->keys[r] = part_key(s, r, 0);
+    return params_wait(x->params, &wait, NULL) == 0;
+}
+
 const struct exchange_ops exchange_scatter = {
     .name = "scatter",
     .begin = scatter_begin,
     .publish = scatter_publish,
+    .is_due = scatter_is_due,
     .collect = scatter_collect,
 };

@@ -6,7 +6,7 @@ struct team_member {
     const struct replica *replica;
     const struct gust_trainer *trainer;
     uint32_t lane_lo, lane_hi;
-    struct minibatch batch;
+    struct minibatch chunks[TEAM_CHUNKS];
     struct gust_out *out;
     struct gust_out own;    /* members but the first: points into the two below */
     struct part_head *head; /* members but the first */
@@ -24,7 +24,8 @@ void team_init(struct team *t, struct env *env, struct heap *heap, struct replic
 
 static void member_release(struct team *t, struct team_member *m)
 {
-    minibatch_release(&m->batch);
+    for (unsigned c = 0; c < TEAM_CHUNKS; c++)
+        minibatch_release(&m->chunks[c]);
     heap_free(t->heap, m->head);
     heap_free(t->heap, m->floats);
     heap_free(t->heap, m->scratch);
@@ -39,7 +40,8 @@ static int member_init(struct team *t, struct team_member *m, unsigned index, st
     *m = (struct team_member){ .replica = t->replica, .trainer = t->replica->plan->trainer };
     m->lane_lo = t->replica->lane_lo + (uint32_t)((uint64_t)lanes * index / t->threads);
     m->lane_hi = t->replica->lane_lo + (uint32_t)((uint64_t)lanes * (index + 1) / t->threads);
-    minibatch_init(&m->batch, t->heap);
+    for (unsigned c = 0; c < TEAM_CHUNKS; c++)
+        minibatch_init(&m->chunks[c], t->heap);
     if (index == 0)
         return 0;
     m->head = heap_try_alloc_raw(t->heap, 1, part_head_bytes(shape));
@@ -57,7 +59,7 @@ void team_release(struct team *t)
     heap_free(t->heap, t->members);
     t->members = NULL;
     t->threads = 0;
-    t->gathered = false;
+    t->gathered = 0;
 }
 
 int team_resize(struct team *t, uint32_t threads, struct error *err)
@@ -78,23 +80,26 @@ int team_resize(struct team *t, uint32_t threads, struct error *err)
 static void member_step(void *arg, unsigned index)
 {
     struct team_member *m = (struct team_member *)arg + index;
-    struct gust_step step = { .batch = &m->batch.batch,
-                              .groups = m->replica->views,
+    struct gust_step step = { .groups = m->replica->views,
                               .out = m->out,
                               .scratch = m->scratch,
                               .rate = m->rate,
                               .step = m->step };
 
-    m->out->weight = m->batch.batch.rows;
-    m->trainer->step(m->replica->plan->self, &step);
+    for (unsigned c = 0; c < TEAM_CHUNKS; c++) {
+        step.batch = &m->chunks[c].batch;
+        m->out->weight += step.batch->rows;
+        if (step.batch->rows > 0)
+            m->trainer->step(m->replica->plan->self, &step);
+    }
 }
 
-static int member_scratch(struct team *t, struct team_member *m, struct error *err)
+static int member_scratch(struct team *t, struct team_member *m, uint32_t rows, struct error *err)
 {
     size_t bytes = 0;
 
     if (m->trainer->scratch_bytes)
-        bytes = m->trainer->scratch_bytes(t->replica->plan->self, m->batch.batch.rows);
+        bytes = m->trainer->scratch_bytes(t->replica->plan->self, rows);
     if (bytes <= m->scratch_bytes)
         return 0;
     heap_free(t->heap, m->scratch);
@@ -103,26 +108,44 @@ static int member_scratch(struct team *t, struct team_member *m, struct error *e
     return m->scratch ? 0 : fail(err, E_MEMORY, "no memory for %zu bytes of scratch space", bytes);
 }
 
-/* Gather each member's examples of the pass's current step, unless that was done ahead. */
+static int member_gather(struct team *t, struct team_member *m, unsigned chunk, struct error *err)
+{
+    uint32_t lanes = m->lane_hi - m->lane_lo;
+    uint32_t lo = m->lane_lo + (uint32_t)((uint64_t)lanes * chunk / TEAM_CHUNKS);
+    uint32_t hi = m->lane_lo + (uint32_t)((uint64_t)lanes * (chunk + 1) / TEAM_CHUNKS);
+    struct minibatch *batch = &m->chunks[chunk];
+    int rc = dataset_fill(t->replica->plan->data, &t->replica->pass, lo, hi, batch, err);
+
+    return rc ? rc : member_scratch(t, m, batch->batch.rows, err);
+}
+
+bool team_has_gathered(const struct team *t)
+{
+    return t->gathered == TEAM_CHUNKS;
+}
+
+int team_gather_some(struct team *t, struct error *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; !rc && i < t->threads; i++)
+        rc = member_gather(t, &t->members[i], t->gathered, err);
+    t->gathered += rc == 0;
+    return rc;
+}
+
 int team_gather(struct team *t, struct error *err)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; !rc && !t->gathered && i < t->threads; i++) {
-        struct team_member *m = &t->members[i];
-
-        rc = dataset_fill(t->replica->plan->data, &t->replica->pass, m->lane_lo, m->lane_hi,
-                          &m->batch, err);
-        if (!rc)
-            rc = member_scratch(t, m, err);
-    }
-    t->gathered = rc == 0;
+    while (!rc && !team_has_gathered(t))
+        rc = team_gather_some(t, err);
     return rc;
 }
 
 void team_forget(struct team *t)
 {
-    t->gathered = false;
+    t->gathered = 0;
 }
 
 /* Compute the function's contribution: members side by side, then summed in their order. */
@@ -136,8 +159,10 @@ uint64_t team_compute(struct team *t, struct exchange_part *part, uint64_t step,
 
         m->step = step;
         m->rate = rate;
-        examples += m->batch.batch.rows;
-        replica_prepare(t->replica, &m->batch.batch);
+        for (unsigned c = 0; c < TEAM_CHUNKS; c++) {
+            examples += m->chunks[c].batch.rows;
+            replica_prepare(t->replica, &m->chunks[c].batch);
+        }
         if (i > 0)
             part_begin(&t->replica->plan->shape, m->head, m->floats, &m->own);
     }

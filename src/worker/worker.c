@@ -22,6 +22,7 @@ struct worker {
     struct dataset data;
     struct blueprint blueprint;
     struct replica replica;
+    uint64_t step_first; /* the base that it started from */
     struct exchange *exchange;
 
     struct control *control;
@@ -204,12 +205,21 @@ static int gather(struct worker *w, struct error *err)
     return rc;
 }
 
-/* This step's examples are used up; the next step's are fetched while others still compute. */
-static int gather_ahead(struct worker *w, struct error *err)
+/*
+ * This step's examples are used up; the next step's are fetched while others still compute, but
+ * only until they have: then they wait for the sums that are this rank's to make.
+ */
+static int gather_ahead(struct worker *w, const struct exchange_step *s, struct error *err)
 {
+    uint64_t from = env_now(w->env);
+    int rc = 0;
+
     pass_advance(&w->replica.pass);
     team_forget(&w->team);
-    return gather(w, err);
+    while (!rc && !team_has_gathered(&w->team) && !exchange_is_due(w->exchange, s))
+        rc = team_gather_some(&w->team, err);
+    w->report->times.batch_ns += env_now(w->env) - from;
+    return rc;
 }
 
 static uint64_t compute(struct worker *w, struct exchange_part *part, uint64_t step, double rate)
@@ -257,7 +267,7 @@ static int one_step(struct worker *w, const struct plan *plan, uint64_t step, st
         w->first_at = env_now(w->env);
     rc = exchange_publish(w->exchange, &s, &part, err);
     if (!rc)
-        rc = gather_ahead(w, err);
+        rc = gather_ahead(w, &s, err);
     if (!rc)
         rc = collect(w, &s, &result, err);
     if (rc)
@@ -341,7 +351,7 @@ static int between_steps(struct worker *w, const struct plan *plan, uint64_t ste
 
 static int run_steps(struct worker *w, struct error *err)
 {
-    uint64_t step = 0;
+    uint64_t step = w->step_first;
     int rc;
 
     for (;; step++) {
@@ -448,6 +458,25 @@ static int load_job(struct worker *w, struct error *err)
     return rc;
 }
 
+/* Start from a base, where the payload names one. */
+static int load_base(struct worker *w, struct error *err)
+{
+    struct base_reader base;
+    int rc;
+
+    if (!props_find(&w->payload, "base"))
+        return 0;
+    rc = props_u64(&w->payload, "base", 0, 0, UINT64_MAX, &w->step_first, err);
+    if (!rc)
+        rc = base_open(&base, w->objects, w->heap, w->step_first, w->blueprint.fingerprint, err);
+    if (rc)
+        return rc;
+    rc = replica_load(&w->replica, &base, err);
+    base_close(&base);
+    w->report->step = w->step_first;
+    return rc;
+}
+
 static int load_replica(struct worker *w, struct error *err)
 {
     struct exchange_options options = { .env = w->env,
@@ -466,6 +495,8 @@ static int load_replica(struct worker *w, struct error *err)
         return rc;
     lanes_of_rank(w->data.lanes, w->workers, w->rank, &lo, &hi);
     rc = replica_init(&w->replica, &w->blueprint, w->heap, lo, hi, batch, err);
+    if (!rc)
+        rc = load_base(w, err);
     team_init(&w->team, w->env, w->heap, &w->replica);
     if (!rc)
         rc = exchange_new(props_str(&w->blueprint.settings, "exchange", "scatter"), &options,
