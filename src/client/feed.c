@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "client/model_match.h"
 #include "data/format.h"
 #include "data/scan.h"
 
@@ -150,54 +151,6 @@ static int next_from_file(struct feed *f, struct error *err)
 
 /* ---- data sets ------------------------------------------------------------------------------- */
 
-/* Whether two transforms turn the same line into the same example. */
-static bool same_transform(const struct transform *a, const struct transform *b)
-{
-    if (a->format != b->format || a->labels != b->labels || a->data.classes != b->data.classes ||
-        a->scale != b->scale || a->hash_seed != b->hash_seed || a->index_base != b->index_base ||
-        a->column_count != b->column_count)
-        return false;
-    for (uint32_t c = 0; c < a->data.classes && a->classes; c++)
-        if (a->classes[c].value != b->classes[c].value ||
-            strcmp(a->classes[c].text, b->classes[c].text) != 0)
-            return false;
-    for (uint32_t c = 0; c < a->column_count; c++)
-        if (a->columns[c].role != b->columns[c].role || a->columns[c].min != b->columns[c].min ||
-            a->columns[c].max != b->columns[c].max ||
-            strcmp(a->columns[c].name, b->columns[c].name) != 0)
-            return false;
-    return true;
-}
-
-static int check_transform(struct feed *f, struct error *err)
-{
-    struct error absent = { 0 };
-    struct transform t = { 0 };
-    struct buf text;
-    bool same = false;
-    int rc;
-
-    buf_init(&text, f->heap, TRANSFORM_BYTES_MAX);
-    rc = dataset_transform(f->set, &text, &absent);
-    if (rc && rc != E_NOT_FOUND) {
-        rc = fail(err, rc, "%s", absent.text);
-    } else if (rc) {
-        same = f->p->model.transform.size == 0;
-        rc = 0;
-    } else {
-        rc = transform_decode(&t, f->heap, buf_slice(&text), err);
-        same = !rc && f->p->transform.heap && same_transform(&t, &f->p->transform);
-    }
-    transform_release(&t);
-    buf_release(&text);
-    if (!rc && !same)
-        rc =
-            fail(err, E_INVALID,
-                 "the data set was not made in the way of the model's: classes, scaling or hashing "
-                 "differ; evaluate the raw file instead");
-    return rc;
-}
-
 static int check_set(struct feed *f, struct error *err)
 {
     const struct gust_data *d = &f->set->data, *m = &f->p->data;
@@ -208,15 +161,12 @@ static int check_set(struct feed *f, struct error *err)
                     " key columns and %" PRIu32 " classes instead of %" PRIu32 ", %" PRIu32
                     " and %" PRIu32,
                     d->dense, d->keys, d->classes, m->dense, m->keys, m->classes);
-    /* Ids and ratings are what they are; all else depends on how it was made. */
-    if (d->keys && d->dense == 0 && d->ones == d->keys && !d->sparse)
-        return 0;
-    if (d->dims > m->dims)
+    if (d->keys == 0 && d->dims > m->dims)
         return fail(err, E_INVALID,
                     "the data set has %" PRIu64 " dimensions, the model %" PRIu64
                     "; evaluate the raw file instead",
                     d->dims, m->dims);
-    return check_transform(f, err);
+    return model_match(&f->p->model, f->set, err);
 }
 
 static int map_keys(struct feed *f, uint32_t column, struct error *err)

@@ -256,9 +256,6 @@ static int check_shape(const struct safetensor *t, uint64_t rows, uint32_t cols,
 int model_file_fill(const struct model_file *m, const struct model_fill *f,
                     const struct gust_view *v, struct error *err)
 {
-    const struct gust_group *group = &f->groups[f->group];
-    uint64_t rows = model_file_is_keyed(m, group) ? m->data.key_rows[group->column] : group->rows;
-
     for (unsigned i = 0; i < f->field_count; i++) {
         const struct gust_field *field = &f->fields[i];
         const struct safetensor *t;
@@ -267,7 +264,7 @@ int model_file_fill(const struct model_file *m, const struct model_fill *f,
         if (field->group != f->group)
             continue;
         t = find_tensor(m, field->name, SAFETENSOR_F32, err);
-        rc = t ? check_shape(t, rows, field->cols, field->vector, err) : E_FORMAT;
+        rc = t ? check_shape(t, f->rows, field->cols, field->vector, err) : E_FORMAT;
         if (rc)
             return rc;
         copy_columns(t, field->first, field->cols, f->from, v);
@@ -275,18 +272,18 @@ int model_file_fill(const struct model_file *m, const struct model_fill *f,
     return 0;
 }
 
-int model_file_state(const struct model_file *m, const struct gust_group *group, unsigned slot,
-                     bool per_row, const uint64_t *from, const struct gust_view *v)
+int model_file_state(const struct model_file *m, const struct model_fill *f, unsigned slot,
+                     bool per_row, const struct gust_view *v)
 {
-    uint64_t rows = model_file_is_keyed(m, group) ? m->data.key_rows[group->column] : group->rows;
+    const struct gust_group *group = &f->groups[f->group];
     uint32_t cols = per_row ? 1 : group->cols;
     char name[SAFETENSORS_NAME_MAX + 1];
     const struct safetensor *t;
 
     model_file_state_name(name, group, slot);
     t = safetensors_find(&m->file, name);
-    if (!t || t->type != SAFETENSOR_F32 || check_shape(t, rows, cols, cols == 1, NULL))
+    if (!t || t->type != SAFETENSOR_F32 || check_shape(t, f->rows, cols, cols == 1, NULL))
         return E_NOT_FOUND;
-    copy_columns(t, 0, cols, from, v);
+    copy_columns(t, 0, cols, f->from, v);
     return 0;
 }

@@ -65,6 +65,7 @@ struct model_fill {
     const struct gust_field *fields;
     unsigned field_count;
     unsigned group;       /* which to fill */
+    uint64_t rows;        /* that the file has of it */
     const uint64_t *from; /* per row of the view: the file's row, or MODEL_ROW_NEW: left as it is;
                              NULL: row R of the group is row R of the file */
 };
@@ -75,11 +76,11 @@ int model_file_fill(const struct model_file *m, const struct model_fill *f,
                     const struct gust_view *v, struct error *err);
 
 /*
- * Likewise for slot SLOT of the optimiser's state for GROUP, of which V has one column (PER_ROW) or
- * as many as the group. E_NOT_FOUND when the file has none that fits.
+ * Likewise for slot SLOT of the optimiser's state, of which V has one column (PER_ROW) or as many
+ * as the group. E_NOT_FOUND when the file has none that fits.
  */
-int model_file_state(const struct model_file *m, const struct gust_group *group, unsigned slot,
-                     bool per_row, const uint64_t *from, const struct gust_view *v);
+int model_file_state(const struct model_file *m, const struct model_fill *f, unsigned slot,
+                     bool per_row, const struct gust_view *v);
 
 /* "user_ids" or "item_ids". */
 const char *model_file_ids_name(uint32_t column);

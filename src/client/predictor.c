@@ -55,9 +55,11 @@ static void clear_last_row(const struct predictor *p, unsigned group, const stru
 
 static int load_group(struct predictor *p, unsigned g, struct error *err)
 {
-    struct model_fill fill = {
-        .groups = p->groups, .fields = p->fields, .field_count = p->field_count, .group = g
-    };
+    struct model_fill fill = { .groups = p->groups,
+                               .fields = p->fields,
+                               .field_count = p->field_count,
+                               .group = g,
+                               .rows = p->groups[g].rows };
     const struct gust_group *group = &p->groups[g];
     bool keyed = model_file_is_keyed(&p->model, group);
     struct gust_view *v = &p->views[g], own = { .stride = gust_stride(group->cols) };

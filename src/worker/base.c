@@ -2,6 +2,7 @@
 #include "worker/base.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/crc32c.h"
 
@@ -145,9 +146,13 @@ static int check_bytes(const struct base_reader *r, const char *name, const char
     return 0;
 }
 
-bool base_has(const struct base_reader *r, const char *name)
+bool base_has(const struct base_reader *r, const char *name, size_t *size)
 {
-    return props_find(&r->index, name) != NULL;
+    const char *entry = props_find(&r->index, name);
+
+    if (entry && size)
+        *size = strtoull(entry, NULL, 10);
+    return entry != NULL;
 }
 
 int base_read(struct base_reader *r, const char *name, void *into, size_t size, struct error *err)

@@ -59,8 +59,8 @@ void base_close(struct base_reader *r);
 /* Read object NAME into INTO, which must have exactly its size; checks the checksum. */
 int base_read(struct base_reader *r, const char *name, void *into, size_t size, struct error *err);
 
-/* Whether the base holds an object NAME. */
-bool base_has(const struct base_reader *r, const char *name);
+/* Whether the base holds an object NAME; *SIZE, which may be NULL, becomes its size in bytes. */
+bool base_has(const struct base_reader *r, const char *name, size_t *size);
 
 /* Private rows that somebody wants. */
 struct base_private {

@@ -63,6 +63,83 @@ void replica_release(struct replica *r)
     *r = (struct replica){ 0 };
 }
 
+/* ---- from a base -------------------------------------------------------------------------- */
+
+static int load_state(struct replica *r, struct base_reader *base, unsigned g, struct error *err)
+{
+    size_t floats;
+    float *state = optimiser_state(&r->optimiser, g, &floats);
+    char name[32];
+
+    snprintf(name, sizeof(name), "state-%u", g);
+    if (floats == 0 || (base->step == 0 && !base_has(base, name, NULL)))
+        return 0;
+    return base_read(base, name, state, floats * sizeof(float), err);
+}
+
+static int load_group(struct replica *r, struct base_reader *base, unsigned g, struct error *err)
+{
+    const struct gust_group *group = &r->plan->groups[g];
+    struct gust_view *v = &r->views[g];
+    char name[32];
+    int rc;
+
+    if (group->statistic)
+        return 0;
+    if (group->scope == GUST_PRIVATE) {
+        struct base_private own = { .group = g,
+                                    .lo = r->lane_lo,
+                                    .hi = r->lane_hi,
+                                    .key_first = r->plan->data->key_first,
+                                    .stride = v->stride };
+
+        return base_read_private(base, &own, v->rows, err);
+    }
+    snprintf(name, sizeof(name), "shared-%u", g);
+    rc = base_read(base, name, v->rows, v->count * v->stride * sizeof(float), err);
+    if (!rc && r->plan->trainer->kind != GUST_STATISTIC)
+        rc = load_state(r, base, g, err);
+    return rc;
+}
+
+static int load_pass(struct replica *r, struct base_reader *base, struct error *err)
+{
+    const struct dataset *d = r->plan->data;
+    struct pass pass;
+    size_t size = 0;
+    void *text;
+    int rc;
+
+    if (!base_has(base, "pass", &size) && base->step == 0)
+        return 0;
+    text = heap_try_alloc_raw(r->heap, MAX(size, (size_t)1), 1);
+    if (!text)
+        return fail(err, E_MEMORY, "no memory for the %zu bytes of a pass", size);
+    rc = base_read(base, "pass", text, size, err);
+    if (!rc)
+        rc = pass_decode(&pass, r->heap, d->lanes, d->lane_rows[DATASET_TRAIN], slice(text, size),
+                         err);
+    if (!rc) {
+        pass_release(&r->pass);
+        r->pass = pass;
+    }
+    heap_free(r->heap, text);
+    return rc;
+}
+
+int replica_load(struct replica *r, struct base_reader *base, struct error *err)
+{
+    int rc = 0;
+
+    for (unsigned g = 0; !rc && g < r->plan->group_count; g++)
+        rc = load_group(r, base, g, err);
+    if (!rc)
+        rc = load_pass(r, base, err);
+    if (!rc && r->plan->trainer->kind != GUST_STATISTIC)
+        optimiser_restored(&r->optimiser, base->step);
+    return rc;
+}
+
 /* ---- a step -------------------------------------------------------------------------------- */
 
 /* How far the data has been gone through, in epochs: the time of schedules. */
@@ -73,9 +150,8 @@ static double epochs_of(const struct replica *r)
 
 double replica_rate(const struct replica *r)
 {
-    return r->plan->trainer->kind == GUST_STATISTIC
-               ? 0
-               : optimiser_rate(&r->optimiser, epochs_of(r));
+    return r->plan->trainer->kind == GUST_STATISTIC ? 0
+                                                    : optimiser_rate(&r->optimiser, epochs_of(r));
 }
 
 void replica_prepare(struct replica *r, const struct gust_batch *batch)
@@ -169,7 +245,8 @@ void replica_apply(struct replica *r, const struct exchange_result *result, uint
         apply_sums(r, result, rate);
 }
 
-/* ---- looking at it ---------------------------------------------------------------------------- */
+/* ---- looking at it ----------------------------------------------------------------------------
+ */
 
 static bool is_shared(const struct gust_group *g)
 {

@@ -28,6 +28,13 @@ int replica_init(struct replica *r, const struct blueprint *plan, struct heap *h
                  uint32_t hi, uint64_t batch, struct error *err);
 void replica_release(struct replica *r);
 
+/*
+ * Take on the state of BASE, whoever wrote it and with how many functions. A base of step 0 that
+ * lacks the optimiser's state or the place in the data leaves those as replica_init() made them: so
+ * begins a run from a model. E_FORMAT, E_IO; R is to be released then.
+ */
+int replica_load(struct replica *r, struct base_reader *base, struct error *err);
+
 /* Bring the rows that BATCH is going to read up to date, where the optimiser is lazy. */
 void replica_prepare(struct replica *r, const struct gust_batch *batch);
 

@@ -11,6 +11,7 @@
  *   workers: N        the fleet that the first plan will have
  *   ranks_max: N      most ranks and shards of any fleet of the job
  *   shards_max: M
+ *   base: STEP        optional: start from this base instead of the trainer's first values
  *
  * Its life:
  *
