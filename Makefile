@@ -159,6 +159,7 @@ install: all
 	install -m 755 $(B)/gust $(B)/gust-worker $(DESTDIR)$(PREFIX)/bin
 	install -m 644 include/gust.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(B)/libgust.a $(DESTDIR)$(PREFIX)/lib
+	tools/man-pages $(B)/gust $(DESTDIR)$(PREFIX)/share/man
 
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h')

@@ -297,7 +297,7 @@ int yaml_read(struct yaml *y, struct slice text, const char *source, struct prob
         return E_FORMAT;
     }
     yaml_parser_set_input_string(&r.parser, text.size ? text.data : "", text.size);
-    read_events(&r);
+    y->whole = read_events(&r) == 0;
     yaml_parser_delete(&r.parser);
     return problems->count > before ? E_FORMAT : 0;
 }

@@ -32,6 +32,7 @@ struct yaml_node {
 struct yaml {
     struct heap heap; /* of the tree alone */
     struct yaml_node *root;
+    bool whole; /* it was read to its end */
 };
 
 /*

@@ -211,6 +211,7 @@ void job_file_read(struct job_file *f, struct slice text, const char *source)
 
     f->source = source;
     yaml_read(&y, text, source, &f->problems);
+    f->partial = !y.whole || !y.root || y.root->kind != YAML_NODE_MAPPING;
     take_root(f, y.root, source);
     yaml_release(&y);
 }
@@ -350,9 +351,14 @@ static void fill_job(struct job_file *f)
         f->job.fleet.batch = number(f, "training.batch").count;
 }
 
-/* What workers are told: what was given, in the form in which they read numbers. */
+/*
+ * What workers are told: what was given, in the form in which they read numbers. The order does not
+ * depend on where it was given, and so the same job leaves the same bytes in the model file.
+ */
 static void fill_settings(struct job_file *f)
 {
+    props_set(&f->settings, "model", f->model);
+    props_setf(&f->settings, "seed", "%" PRIu64, number(f, "training.seed").count);
     for (unsigned i = 0; setting_at(i); i++) {
         const struct setting *s = setting_at(i);
         const struct setting_value *v = &f->values[i];
@@ -367,10 +373,20 @@ static void fill_settings(struct job_file *f)
         else
             props_set(&f->settings, s->prop, v->text);
     }
-    props_set(&f->settings, "model", f->model);
-    props_setf(&f->settings, "seed", "%" PRIu64, number(f, "training.seed").count);
     if (f->job.fleet.batch)
         props_setf(&f->settings, "batch", "%" PRIu64, f->job.fleet.batch);
+}
+
+static void check_missing(struct job_file *f)
+{
+    if (job_file_value(f, "data.path")->given || f->partial)
+        return;
+    if (f->source)
+        problems_add(&f->problems, f->source, 0,
+                     "data.path: is missing; name the data set's folder, as in 'data: FOLDER'");
+    else
+        problems_add(&f->problems, "--data FOLDER", 0,
+                     "is missing; name the data set, or a job file that does ('gust help job')");
 }
 
 int job_file_check(struct job_file *f)
@@ -378,12 +394,7 @@ int job_file_check(struct job_file *f)
     check_exclusive(f);
     check_conditions(f);
     check_folders(f);
-    if (!job_file_value(f, "data.path")->given && f->source)
-        problems_add(&f->problems, f->source, 0,
-                     "data.path: is missing; name the data set's folder, as in 'data: FOLDER'");
-    else if (!job_file_value(f, "data.path")->given)
-        problems_add(&f->problems, "--data FOLDER", 0,
-                     "is missing; name the data set, or a job file that does ('gust help job')");
+    check_missing(f);
     if (f->problems.count)
         return E_INVALID;
     f->model = job_file_effective(f, setting_find("model.kind"));

@@ -31,6 +31,7 @@ struct job_file {
     struct setting_value values[SETTINGS_MAX]; /* by setting_index() */
     struct problems problems;
     const char *source; /* the name of the file that was read; NULL: none */
+    bool partial;       /* not all of it could be read, so that nothing is said to be missing */
 
     /* Filled by job_file_check(). */
     const char *model, *data, *out;
