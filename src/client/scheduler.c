@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "client/tally.h"
+#include "client/warm_start.h"
 #include "worker/base.h"
 
 /*
@@ -101,6 +102,10 @@ static int put_job(struct scheduler *s, struct error *err)
     rc = base_delete_all(s->o->objects, s->o->heap, err);
     if (!rc)
         rc = objects_put(s->o->objects, "job", buf_slice(&text), err);
+    if (!rc && s->job->model.size) {
+        rc = warm_start_write(s->o->blueprint, s->job->model, s->o->objects, NULL, err);
+        s->run->has_base = rc == 0;
+    }
     buf_release(&text);
     return rc;
 }
@@ -120,6 +125,8 @@ static int start_rank(struct scheduler *s, uint32_t rank, const struct params_ad
                "workers: %" PRIu32 "\nranks_max: %" PRIu32 "\nshards_max: %" PRIu32 "\n",
                address->url, s->job->objects_url, s->job->data_url, rank, s->workers, s->workers,
                shards_of(s));
+    if (s->job->model.size)
+        buf_str(&payload, "base: 0\n");
     start.payload = buf_slice(&payload);
     rc = platform_start(s->o->platform, &start, &s->members[rank].id, err);
     if (rc)

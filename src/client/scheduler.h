@@ -36,6 +36,7 @@ struct job {
     uint64_t base_every;     /* steps; 0: only at the end */
     uint64_t hash_every;     /* steps; 0: only at the end */
     uint64_t timeout_ms;     /* time limit of a function */
+    struct slice model;      /* a model file's bytes to start from; size 0: the trainer's first values */
     const char *data_url;    /* where workers find the data set */
     const char *objects_url; /* where workers find the job */
 };

@@ -22,7 +22,8 @@ struct worker {
     struct dataset data;
     struct blueprint blueprint;
     struct replica replica;
-    uint64_t step_first; /* the base that it started from */
+    bool from_base;      /* it started from a base: */
+    uint64_t step_first; /* of this step; otherwise 0 */
     struct exchange *exchange;
 
     struct control *control;
@@ -376,7 +377,8 @@ static int run_steps(struct worker *w, struct error *err)
         rc = send_hash(w, step, err);
     if (!rc)
         rc = evaluate(w, step, err);
-    if (!rc)
+    /* A base that nobody has moved on from is complete as it is. */
+    if (!rc && !(w->from_base && step == w->step_first))
         rc = save_base(w, step, err);
     if (!rc)
         rc = send_simple(w, REPORT_DONE, step, err);
@@ -473,6 +475,7 @@ static int load_base(struct worker *w, struct error *err)
         return rc;
     rc = replica_load(&w->replica, &base, err);
     base_close(&base);
+    w->from_base = true;
     w->report->step = w->step_first;
     return rc;
 }
