@@ -2,6 +2,7 @@
 /* gust prices: the price book, one list of it with its sources, and what a run would cost. */
 #include <inttypes.h>
 
+#include "base/quantity.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/text.h"
@@ -9,6 +10,7 @@
 
 struct prices_command {
     bool compare, json;
+    const char *memory, *store, *duration; /* as written */
     uint64_t workers, memory_mb, store_mb;
     double seconds;
     struct args_words words;
@@ -262,30 +264,55 @@ static int run(struct prices_command *c, struct error *err)
     return rc;
 }
 
+/* Sizes and times are written as in job files. */
+static int read_quantities(const struct args_command *command, struct prices_command *c)
+{
+    double memory, store;
+
+    if (!quantity_size(c->memory, (double)MIB, &memory) || memory < MIB || memory > 1e6 * MIB)
+        return args_complain(command, 2, "--memory: '%s' is not a size from 1MB to 1000000MB",
+                             c->memory);
+    if (!quantity_size(c->store, (double)MIB, &store) || store < MIB || store > 1e6 * MIB)
+        return args_complain(command, 2, "--store: '%s' is not a size from 1MB to 1000000MB",
+                             c->store);
+    if (!quantity_duration(c->duration, &c->seconds) || c->seconds < 0.001 || c->seconds > 1e7)
+        return args_complain(command, 2, "--seconds: '%s' is not a duration from 1ms to 10000000s",
+                             c->duration);
+    c->memory_mb = (uint64_t)ceil(memory / (double)MIB);
+    c->store_mb = (uint64_t)ceil(store / (double)MIB);
+    return ARGS_GO;
+}
+
 int cmd_prices(int argc, char **argv)
 {
-    struct prices_command c = { .workers = 8, .memory_mb = 1769, .store_mb = 256, .seconds = 60 };
+    struct prices_command c = {
+        .workers = 8, .memory = "1769MB", .store = "256MB", .duration = "60s"
+    };
     const struct arg table[] = {
         { "compare", ARG_FLAG, &c.compare, NULL, "what a run would cost by each list" },
-        { "workers", ARG_COUNT, &c.workers, "N", "with --compare: functions (8)", 1, 100000 },
-        { "memory", ARG_COUNT, &c.memory_mb, "MB", "with --compare: of each function (1769)", 1,
-          1000000 },
-        { "seconds", ARG_NUMBER, &c.seconds, "S", "with --compare: how long they run (60)", 0.001,
-          1e7 },
-        { "store", ARG_COUNT, &c.store_mb, "MB", "with --compare: parameter store (256)", 1, 1e6 },
+        { "workers", ARG_COUNT, &c.workers, "N", "with --compare: functions [8]", 1, 100000 },
+        { "memory", ARG_TEXT, &c.memory, "SIZE", "with --compare: of each function [1769MB]" },
+        { "seconds", ARG_TEXT, &c.duration, "TIME", "with --compare: how long they run [60s]" },
+        { "store", ARG_TEXT, &c.store, "SIZE", "with --compare: parameter store [256MB]" },
         { "json", ARG_FLAG, &c.json, NULL, "print JSON" },
         { NULL }
     };
-    const struct args_command command = { .name = "gust prices",
-                                          .summary = "Show the price book: all lists, one list "
-                                                     "with date and source of every figure, or\n"
-                                                     "what a run would cost.",
-                                          .words = "[LIST|FILE.yaml]",
-                                          .words_max = ARGS_WORDS_MAX,
-                                          .table = table };
+    const struct args_command command = {
+        .name = "gust prices",
+        .summary = "Show the price book: all lists, one list with date and source of every "
+                   "figure, or what a run would cost.",
+        .words = "[LIST|FILE.yaml]",
+        .words_max = ARGS_WORDS_MAX,
+        .table = table,
+        .notes = "With --compare, several lists may be named; without any, all lists of functions "
+                 "are compared. One alone is shown item by item. docs/PRICES.md says how bills "
+                 "are made and how to write a list of your own."
+    };
     struct error err = { 0 };
     int rc = args_parse(&command, argc, argv, &c.words);
 
+    if (rc == ARGS_GO)
+        rc = read_quantities(&command, &c);
     if (rc != ARGS_GO)
         return rc;
     if (!c.compare && c.words.count > 1)

@@ -59,6 +59,11 @@ refuse "cannot open the price list 'none.yaml': No such file" "$GUST" prices non
 refuse "is a list of objects; a job is billed" "$GUST" prices --compare mine.yaml aws-s3
 refuse "one list too many" "$GUST" prices aws-s3 aws-ec2-x86
 refuse "is not a whole number from 1" "$GUST" prices --compare --workers 0
+refuse "memory: 'much' is not a size" "$GUST" prices --compare --memory much
+refuse "store: '0' is not a size" "$GUST" prices --compare --store 0
+refuse "seconds: '1y' is not a duration" "$GUST" prices --compare --seconds 1y
+"$GUST" prices --compare --memory 2GB --seconds 1h | head -1 | grep -q "2048 MB for 3600 s" ||
+    fail "sizes and times as in job files"
 sed 's/^billing_unit_ms: .*/billing_unit_ms: often/' mine.yaml >bad.yaml
 refuse "price list 'bad.yaml': line [0-9]*: billing_unit_ms: 'often' is not a number from 1" \
     "$GUST" prices bad.yaml
