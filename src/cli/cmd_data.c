@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gust data: generate data sets and look at them; importing and exporting are in their own files.
- */
-#include <inttypes.h>
-
-#include "base/json.h"
+/* gust data: generate data sets; importing, exporting and describing are in their own files. */
 #include "cli/commands.h"
 #include "cli/data_command.h"
-#include "cli/text.h"
-#include "data/format.h"
 #include "data/generate.h"
 
 int data_folder_open(struct data_folder *f, const char *path, bool create, struct error *err)
@@ -33,131 +27,6 @@ int data_complain(const struct args_command *c, const struct error *err)
     if (err->code == E_EXISTS)
         return args_complain(c, error_exit_status(err->code), "%s; --force replaces it", err->text);
     return args_complain(c, error_exit_status(err->code), "%s", err->text);
-}
-
-/* ---- info ---- */
-
-static void print_split(const struct dataset *d, enum dataset_split split)
-{
-    uint64_t rows = d->rows[split];
-
-    printf("%-9s %s rows, %s, %.1f indices a row\n", format_split_name(split), text_count(rows).s,
-           text_bytes((double)d->bytes[split]).s,
-           rows ? (double)d->nonzeros[split] / (double)rows : 0.0);
-}
-
-static void print_text(const struct dataset *d)
-{
-    const struct gust_data *g = &d->data;
-
-    printf("kind      %s, id %016" PRIx64 "\n", d->manifest->kind, d->manifest->id);
-    print_split(d, DATASET_TRAIN);
-    print_split(d, DATASET_TEST);
-    if (g->keys)
-        for (uint32_t k = 0; k < g->keys; k++)
-            printf("key %u     %s different ones\n", k, text_count(g->key_rows[k]).s);
-    else
-        printf("features  %u dense, %s dimensions%s\n", g->dense, text_count(g->dims).s,
-               g->sparse ? ", with values" : "");
-    if (g->classes)
-        printf("labels    %u classes, mean %.4g\n", g->classes, g->label_mean);
-    else
-        printf("labels    %.4g to %.4g, mean %.4g\n", g->label_min, g->label_max, g->label_mean);
-    printf("lanes     %u\n", d->lanes);
-    if (d->manifest->oracle_name[0])
-        printf("planted   %s %.4f on the held-out rows\n", d->manifest->oracle_name,
-               d->manifest->oracle);
-}
-
-static void write_split(struct json *w, const struct dataset *d, enum dataset_split split)
-{
-    json_open(w, format_split_name(split), '{');
-    json_u64(w, "rows", d->rows[split]);
-    json_u64(w, "bytes", d->bytes[split]);
-    json_u64(w, "nonzeros", d->nonzeros[split]);
-    json_close(w);
-}
-
-static void print_json(const struct dataset *d, struct heap *heap)
-{
-    const struct gust_data *g = &d->data;
-    struct buf text;
-    struct json w;
-    char id[20];
-
-    buf_init(&text, heap, MIB);
-    json_init(&w, &text);
-    json_open(&w, NULL, '{');
-    json_str(&w, "kind", d->manifest->kind);
-    snprintf(id, sizeof(id), "%016" PRIx64, d->manifest->id);
-    json_str(&w, "id", id);
-    write_split(&w, d, DATASET_TRAIN);
-    write_split(&w, d, DATASET_TEST);
-    json_u64(&w, "lanes", d->lanes);
-    json_u64(&w, "dense", g->dense);
-    json_bool(&w, "sparse", g->sparse);
-    json_u64(&w, "dims", g->dims);
-    json_open(&w, "keys", '[');
-    for (uint32_t k = 0; k < g->keys; k++)
-        json_u64(&w, NULL, g->key_rows[k]);
-    json_close(&w);
-    json_u64(&w, "classes", g->classes);
-    json_f64(&w, "label_mean", g->label_mean);
-    json_f64(&w, "label_min", g->label_min);
-    json_f64(&w, "label_max", g->label_max);
-    if (d->manifest->oracle_name[0]) {
-        json_str(&w, "planted_metric", d->manifest->oracle_name);
-        json_f64(&w, "planted", d->manifest->oracle);
-    }
-    json_close(&w);
-    printf("%s\n", text.data);
-    buf_release(&text);
-}
-
-int data_describe(struct data_folder *f, bool json, bool verify, struct error *err)
-{
-    struct dataset d = { 0 };
-    int rc = dataset_open(&d, f->objects, DATA_PREFIX, &f->heap, err);
-
-    if (!rc && verify)
-        rc = dataset_verify(&d, err);
-    if (!rc && json)
-        print_json(&d, &f->heap);
-    if (!rc && !json)
-        print_text(&d);
-    dataset_close(&d);
-    return rc;
-}
-
-static int info(int argc, char **argv)
-{
-    const char *folder = NULL;
-    bool json = false, verify = false;
-    const struct arg table[] = {
-        { .name = "data",
-          .kind = ARG_TEXT,
-          .out = &folder,
-          .value = "FOLDER",
-          .help = "the data set",
-          .required = true },
-        { .name = "json", .kind = ARG_FLAG, .out = &json, .help = "for programs" },
-        { .name = "verify", .kind = ARG_FLAG, .out = &verify, .help = "check every block" },
-        { .name = NULL },
-    };
-    const struct args_command c = { .name = "gust data info",
-                                    .summary = "Says what a data set holds.",
-                                    .table = table };
-    struct data_folder f;
-    struct error err = { 0 };
-    int status = args_parse(&c, argc, argv, NULL);
-
-    if (status != ARGS_GO)
-        return status;
-    status = data_folder_open(&f, folder, false, &err) || data_describe(&f, json, verify, &err)
-                 ? data_complain(&c, &err)
-                 : 0;
-    data_folder_close(&f);
-    return status;
 }
 
 /* ---- generate ---- */
@@ -293,9 +162,9 @@ static const struct {
     const char *summary;
 } parts[] = {
     { "generate", generate, "make a data set with a planted model" },
-    { "import", data_import, "make a data set from a file" },
+    { "import", data_import, "make a data set from files" },
     { "export", data_export, "write a data set as files for other programs" },
-    { "info", info, "say what a data set holds" },
+    { "info", data_info, "say what a data set holds" },
 };
 
 int cmd_data(int argc, char **argv)

@@ -4,10 +4,10 @@
 #define GUST_CLI_DATA_COMMAND_H
 
 #include "cli/args.h"
-#include "data/builder.h"
+#include "data/import.h"
 
 /* A data set lies in its folder's object store under this name. */
-#define DATA_PREFIX "data"
+#define DATA_PREFIX IMPORT_PREFIX
 
 /* A folder as an object store. */
 struct data_folder {
@@ -25,6 +25,7 @@ int data_complain(const struct args_command *c, const struct error *err);
 /* Describe the data set in F for a person, or as JSON. */
 int data_describe(struct data_folder *f, bool json, bool verify, struct error *err);
 
+int data_info(int argc, char **argv);
 int data_import(int argc, char **argv);
 int data_export(int argc, char **argv);
 

@@ -12,13 +12,15 @@
 #ifndef GUST_DATA_IMPORT_H
 #define GUST_DATA_IMPORT_H
 
+#include <signal.h>
+
 #include "data/builder.h"
 #include "data/transform.h"
 
-#define IMPORT_FILES_MAX   65536u
+/* Where a data set lies in its folder's store. */
+#define IMPORT_PREFIX      "data"
 #define IMPORT_BAD_SHOWN   5u
 #define IMPORT_HASH_WIDTH  100000u /* default */
-#define IMPORT_LINE_MAX    (4 * MIB)
 #define IMPORT_BAD_DEFAULT UINT64_MAX
 
 /* How far an import is; handed to the callback now and then. */
@@ -48,17 +50,17 @@ struct import_options {
     uint64_t hash_width; /* 0: IMPORT_HASH_WIDTH */
     uint64_t hash_seed;
     const char *labels;  /* "classes", "numbers"; NULL: find out */
-    uint64_t bad_rows;   /* rows that may be left out; IMPORT_BAD_DEFAULT: the larger of 100 and
-                            0.1 % (100 while rows are still being read) */
+    uint64_t bad_rows;   /* rows that may be left out; IMPORT_BAD_DEFAULT: a thousandth of them, 100
+                            at   most */
     uint32_t lanes;      /* 0: the builder's default */
     size_t memory_bytes; /* for examples kept in memory; 0: the builder's default */
     unsigned threads;    /* at least 1 */
     bool replace;        /* a data set from other inputs: replace it */
-    struct env *env;     /* for time and threads */
+    struct env *env;     /* for time and threads; NULL: neither */
     import_progress_fn progress; /* may be NULL */
     import_bad_fn bad;           /* may be NULL */
     void *arg;
-    const bool *stop; /* NULL, or set by a signal handler: E_INTERRUPTED */
+    const volatile sig_atomic_t *stop; /* NULL, or not 0 once interrupted: E_INTERRUPTED */
 };
 
 struct import_result {
@@ -86,7 +88,10 @@ int import_auto(const char *path, const char *cache, const struct import_options
                 struct heap *heap, char *out, size_t room, struct import_result *result,
                 struct error *err);
 
-/* What the first lines of a file look like, -1 when like nothing known; WHAT says it for people. */
+/* What a file may look like beside the formats. */
+enum { IMPORT_UNKNOWN = -1, IMPORT_NOT_TEXT = -2, IMPORT_EMPTY = -3 };
+
+/* What the first lines of a file look like, a format or one of these; *WHAT says it for people. */
 int import_detect(struct slice text, const char **what);
 
 #endif

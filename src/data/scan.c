@@ -88,7 +88,7 @@ bool scan_f32(struct scan *s, float *out)
         (p < s->end && (*p == 'e' || *p == 'E')))
         return scan_slowly(s, out);
     s->at = p;
-    *out = (float)((minus ? -1.0 : 1.0) * (double)v / power[places]);
+    *out = (float)((minus ? -1.0 : 1.0) * (places ? (double)v / power[places] : (double)v));
     return true;
 }
 

@@ -133,7 +133,7 @@ struct transform_file {
     struct transform_field *fields; /* in the order of the file's columns */
     uint32_t field_count;           /* lines must have at least so many; CSV and Criteo: exactly */
     bool exact;
-    float *low, *factor; /* by dense value, padded to whole vectors: how it is scaled */
+    float *low, *range; /* by dense value, padded to whole vectors: how it is scaled */
     /*
      * The importer's first pass, when T is not complete: numbers come out as they are, missing
      * ones as NaN, categories as 0, and example.label_text is set where labels are texts.

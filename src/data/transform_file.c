@@ -19,7 +19,7 @@ void transform_file_release(struct transform_file *f)
         return;
     heap_free(f->heap, f->fields);
     heap_free(f->heap, f->low);
-    heap_free(f->heap, f->factor);
+    heap_free(f->heap, f->range);
     *f = (struct transform_file){ 0 };
 }
 
@@ -226,7 +226,7 @@ static int csv_first(struct transform_file *f, struct slice line, struct error *
     return rc;
 }
 
-/* What scale_dense() multiplies with. */
+/* What scale_dense() subtracts and divides by. */
 static void prepare_scale(struct transform_file *f)
 {
     const struct transform *t = f->t;
@@ -235,7 +235,7 @@ static void prepare_scale(struct transform_file *f)
     if (!room)
         return;
     f->low = heap_alloc(f->heap, room * sizeof(*f->low));
-    f->factor = heap_alloc(f->heap, room * sizeof(*f->factor));
+    f->range = heap_alloc(f->heap, room * sizeof(*f->range));
     for (uint32_t i = 0; i < t->column_count; i++) {
         const struct transform_column *c = &t->columns[i];
         float range = (float)c->max - (float)c->min;
@@ -245,7 +245,8 @@ static void prepare_scale(struct transform_file *f)
         f->low[at] = (float)c->min;
         if (t->scale == SCALE_LOG)
             range = log_f32(range + 1.0f);
-        f->factor[at++] = range > 0 && isfinite(range) ? 1 / range : 0;
+        /* What never varied says nothing: whatever comes later becomes 0. */
+        f->range[at++] = range > 0 ? range : INFINITY;
     }
 }
 
@@ -257,9 +258,9 @@ int transform_first_line(struct transform_file *f, struct slice line, bool *head
     *header = false;
     heap_free(f->heap, f->fields);
     heap_free(f->heap, f->low);
-    heap_free(f->heap, f->factor);
+    heap_free(f->heap, f->range);
     f->fields = NULL;
-    f->low = f->factor = NULL;
+    f->low = f->range = NULL;
     f->has_label = false;
     switch (f->t->format) {
     case TRANSFORM_MOVIELENS:

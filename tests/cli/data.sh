@@ -54,6 +54,8 @@ cmp g1.sorted g3.sorted || fail "lanes changed the rows"
 # Bad input.
 printf '1 1:1\n1 2:x\n' >bad.svm
 refuse 2 "bad.svm:2: expected a finite value" "$GUST" data import libsvm --in bad.svm --out svm --force
+"$GUST" data import libsvm --in bad.svm --bad-rows 1 --out svm1 >/dev/null 2>err.txt || fail "--bad-rows"
+grep -q "row left out: bad.svm:2: expected" err.txt || fail "a bad row is not shown: $(cat err.txt)"
 "$GUST" data info --data svm --verify >/dev/null || fail "a bad file damaged what was there"
 refuse 2 "cannot read nothing.svm" "$GUST" data import libsvm --in nothing.svm --out new
 : >empty.svm
@@ -78,5 +80,7 @@ refuse 2 "cannot use shard" "$GUST" data info --data swapped --verify
     refuse 4 "no room left" "$GUST" data generate movielens --rows 50000 --out full
     refuse 4 "no room left" "$GUST" data generate movielens --rows 50000 --seed 4 --out g2 --force
 ) || exit 1
+sums() { (cd "$1" && find . -type f -exec cksum {} + | sort); }
+[ "$(sums g1)" = "$(sums g2)" ] || fail "a full disk damaged the data set that was to be replaced"
 [ -z "$(find full -type f)" ] || fail "a full disk left $(find full -type f)"
 echo "gust data: ok"

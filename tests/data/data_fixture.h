@@ -20,6 +20,17 @@ static inline struct builder_options fixture_options(struct data_fixture *f)
     };
 }
 
+static int fixture_delete(void *arg, const char *name, const struct objects_stat *st UNUSED)
+{
+    return objects_delete(arg, name, NULL);
+}
+
+/* Nothing in the store: a data set built now lies where one lies that replaces nothing. */
+static inline void fixture_clear(struct data_fixture *f)
+{
+    objects_list(f->objects, "", fixture_delete, f->objects, NULL);
+}
+
 static int fixture_set_up(void **state)
 {
     struct data_fixture *f = calloc(1, sizeof(*f));

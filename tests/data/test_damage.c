@@ -17,7 +17,7 @@ static void build(struct data_fixture *f, bool ratings, uint32_t salt)
     struct builder_options o = fixture_options(f);
     struct builder *b;
 
-    o.replace = true;
+    fixture_clear(f);
     o.schema = ratings ? (struct gust_data){ .ones = 2, .keys = 2 }
                        : (struct gust_data){ .ones = GUST_VARIES, .sparse = true, .dims = 50 };
     assert_int_equal(builder_open(&b, &o, &f->err), 0);

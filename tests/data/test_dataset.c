@@ -181,10 +181,13 @@ static void fills_give_every_training_row_once_per_epoch(void **state)
         struct minibatch m;
         struct dataset d;
         struct pass p;
+        struct heap scratch;
+        uint32_t most = 0;
 
         assert_int_equal(build(f, shape, rows, 0), 0);
         open_data(f, &d, shape, ids);
-        minibatch_init(&m, &f->heap);
+        heap_init(&scratch, 0);
+        minibatch_init(&m, &scratch);
         pass_init(&p, &f->heap, d.lanes, d.lane_rows[DATASET_TRAIN], 5, 700);
         for (uint32_t step = 0; p.epoch < 2; step++) {
             uint32_t n = 1 + step % 5;
@@ -195,8 +198,8 @@ static void fills_give_every_training_row_once_per_epoch(void **state)
                 lanes_of_rank(d.lanes, n, r, &lo, &hi);
                 assert_int_equal(dataset_fill(&d, &p, lo, hi, &m, &f->err), 0);
                 assert_int_equal(m.batch.rows, pass_count(&p, lo, hi));
-                assert_true(m.words_room * 4 <=
-                            2 * dataset_minibatch_bytes(&d, m.batch.rows + 700));
+                most = MAX(most, m.batch.rows);
+                assert_true(scratch.peak_bytes <= dataset_minibatch_bytes(&d, most));
                 count_batch(&m, shape, ids, seen);
             }
             pass_advance(&p);
@@ -297,8 +300,10 @@ static void bytes_do_not_depend_on_the_memory_of_the_builder(void **state)
     for (enum shape shape = 0; shape < SHAPES; shape++) {
         uint64_t plenty, little;
 
+        fixture_clear(f);
         assert_int_equal(build(f, shape, 20000, 0), 0);
         plenty = digest(f);
+        fixture_clear(f);
         assert_int_equal(build(f, shape, 20000, 100 * KIB), 0);
         little = digest(f);
         assert_int_equal(plenty, little);
@@ -348,6 +353,42 @@ static void an_existing_data_set_is_not_replaced_unasked(void **state)
     assert_non_null(strstr(f->err.text, "no examples"));
     builder_close(b);
     assert_int_equal(digest(f), before);
+}
+
+static int count_object(void *arg, const char *name UNUSED, const struct objects_stat *st UNUSED)
+{
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+/* The new one grows beside the old one, and only one of them is left. */
+static void a_replaced_data_set_is_whole_until_the_new_one_is(void **state)
+{
+    struct data_fixture *f = *state;
+    unsigned before = 0;
+
+    assert_int_equal(build(f, RATINGS, 100, 0), 0);
+    objects_list(f->objects, "", count_object, &before, NULL);
+    for (uint32_t round = 1; round <= 4; round++) {
+        struct dataset old, new;
+        struct minibatch m;
+        unsigned after = 0;
+
+        assert_int_equal(dataset_open(&old, f->objects, "data", &f->heap, &f->err), 0);
+        minibatch_init(&m, &f->heap);
+        assert_int_equal(dataset_range(&old, DATASET_TRAIN, 0, 10, &m, &f->err), 0);
+        assert_int_equal(build(f, RATINGS, 100 + round, 0), 0);
+        assert_int_equal(dataset_range(&old, DATASET_TRAIN, 0, 10, &m, &f->err), 0);
+        assert_int_equal(dataset_open(&new, f->objects, "data", &f->heap, &f->err), 0);
+        assert_int_equal(dataset_verify(&new, &f->err), 0);
+        assert_int_equal(new.rows[0] + new.rows[1], 100 + round);
+        assert_int_equal(new.manifest->generation, round % 2);
+        objects_list(f->objects, "", count_object, &after, NULL);
+        assert_int_equal(after, before);
+        minibatch_release(&m);
+        dataset_close(&old);
+        dataset_close(&new);
+    }
 }
 
 static void bad_examples_are_refused(void **state)
@@ -424,10 +465,11 @@ static void generated_data_has_the_promised_shape(void **state)
     assert_true(fabs(d.data.label_mean - 3.5) < 0.1);
     assert_true(fabs(d.manifest->oracle - 0.69) < 0.02);
     dataset_close(&d);
-    o.replace = true;
+    fixture_clear(f);
     assert_int_equal(generate_movielens(&o, &g, &f->err), 0);
     assert_int_equal(digest(f), first);
     g.rows = 30000;
+    o.replace = true;
     assert_int_equal(generate_criteo(&o, &g, &f->err), 0);
     assert_int_equal(dataset_open(&d, f->objects, "data", &f->heap, &f->err), 0);
     assert_int_equal(dataset_verify(&d, &f->err), 0);
@@ -449,6 +491,7 @@ int main(void)
         TEST(bytes_do_not_depend_on_the_memory_of_the_builder),
         TEST(keys_are_numbered_by_lane_and_by_frequency),
         TEST(an_existing_data_set_is_not_replaced_unasked),
+        TEST(a_replaced_data_set_is_whole_until_the_new_one_is),
         TEST(bad_examples_are_refused),
         TEST(nonsense_options_are_refused),
         TEST(generated_data_has_the_promised_shape),
