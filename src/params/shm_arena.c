@@ -470,18 +470,17 @@ static int publish_all(struct shm_params *s, const struct params_key *keys, unsi
                        bool *won, struct error *err)
 {
     const struct shm_shard_use *first = &s->shards[keys->shard];
-    const char *end = first->copy;
+    size_t offset = 0;
     int rc = 0;
 
     for (unsigned i = 0; i < count; i++)
-        end += end ? round_up(first[i].size, CACHE_LINE) : 0;
+        offset += round_up(first[i].size, CACHE_LINE);
     for (unsigned i = count; i-- > 0 && !rc;) {
-        if (first->copy) {
-            end -= round_up(first[i].size, CACHE_LINE);
-            rc = publish_copy(s, &keys[i], end, won, err);
-        } else {
+        offset -= round_up(first[i].size, CACHE_LINE);
+        if (first->copy)
+            rc = publish_copy(s, &keys[i], (const char *)first->copy + offset, won, err);
+        else
             *won = word_publish(word_of(s, &keys[i]), first->tag, first->bank);
-        }
     }
     return rc;
 }

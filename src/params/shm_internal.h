@@ -146,7 +146,8 @@ struct shm_file {
     alignas(CACHE_LINE) shm_event general_event; /* CLAIM, VALUE, and the control record */
 
     /* Under the lock. */
-    alignas(CACHE_LINE) pthread_mutex_t lock;
+    alignas(CACHE_LINE) pthread_mutex_t lock; /* see shm_lock() */
+    shm_event lock_event;
     uint64_t handles_so_far;
     uint32_t free_slots, leftmost;  /* derived: list heads */
     uint32_t used_slots, log_slots; /* derived */
@@ -177,6 +178,7 @@ struct shm_params {
     char *at; /* the same address, for offsets */
     const struct shm_plan *plan;
     uint64_t id;
+    uint64_t started; /* when this process did */
     bool creator;
     int fd;                       /* the creator's; -1 */
     struct shm_rank_use *ranks;   /* by rank */

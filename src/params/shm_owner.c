@@ -85,7 +85,10 @@ bool shm_alive(struct shm_params *s, uint64_t id)
     started = atomic_load_explicit(&h->started, memory_order_acquire);
     if (atomic_load_explicit(&h->id, memory_order_relaxed) != id)
         return false;
-    return pid == (uint32_t)getpid() || process_alive(pid, started);
+    /* The same process as ours, not only the same number: no need to ask. */
+    if (pid == (uint32_t)getpid() && started == s->started)
+        return true;
+    return process_alive(pid, started);
 }
 
 static struct shm_handle *free_handle(struct shm_params *s)
@@ -99,8 +102,8 @@ static struct shm_handle *free_handle(struct shm_params *s)
 int shm_handle_take(struct shm_params *s, struct error *err)
 {
     struct shm_handle *h;
-    uint64_t started = process_started((uint32_t)getpid());
 
+    s->started = process_started((uint32_t)getpid());
     shm_lock(s);
     h = free_handle(s);
     if (!h) {
@@ -110,7 +113,7 @@ int shm_handle_take(struct shm_params *s, struct error *err)
     if (h) {
         s->id = ++s->file->handles_so_far << 16 | (uint64_t)(h - shm_handles(s));
         atomic_store(&h->pid, (uint32_t)getpid());
-        atomic_store(&h->started, started);
+        atomic_store(&h->started, s->started);
         atomic_store_explicit(&h->id, s->id, memory_order_release);
     }
     shm_unlock(s);
@@ -136,45 +139,6 @@ void shm_sweep(struct shm_params *s)
     shm_general_sweep(s);
 }
 
-/* ---- the lock ---- */
-
-/*
- * O4 holds for the lock as well. A waiter that was woken and is killed before it has the lock takes
- * the wake with it; the kernel passes it on if the lock is free, but not if somebody got it
- * meanwhile without seeing that others sleep.
- */
-static int lock_or_give_up(pthread_mutex_t *lock)
-{
-    struct timespec until;
-
-    if (clock_gettime(CLOCK_REALTIME, &until) < 0)
-        return pthread_mutex_lock(lock);
-    until.tv_nsec += SHM_RECHECK_NS;
-    until.tv_sec += until.tv_nsec / (long)NS_PER_S;
-    until.tv_nsec %= (long)NS_PER_S;
-    return pthread_mutex_timedlock(lock, &until);
-}
-
-void shm_lock(struct shm_params *s)
-{
-    int rc = pthread_mutex_trylock(&s->file->lock);
-
-    while (rc == EBUSY || rc == ETIMEDOUT)
-        rc = lock_or_give_up(&s->file->lock);
-    if (rc == EOWNERDEAD) {
-        /* Whoever dies in here leaves the next one the same task. */
-        shm_general_rebuild(s);
-        pthread_mutex_consistent(&s->file->lock);
-    } else {
-        assert(rc == 0);
-    }
-}
-
-void shm_unlock(struct shm_params *s)
-{
-    pthread_mutex_unlock(&s->file->lock);
-}
-
 /* ---- sleeping and waking ---- */
 
 static long futex(shm_event *event, int op, uint32_t value, const struct timespec *timeout)
@@ -183,7 +147,8 @@ static long futex(shm_event *event, int op, uint32_t value, const struct timespe
     return syscall(SYS_futex, (uint32_t *)event, op, value, timeout, NULL, 0);
 }
 
-void shm_signal(shm_event *event)
+/* Counts an event, and wakes up to MOST if anyone sleeps. */
+static void wake(shm_event *event, uint32_t most)
 {
     uint32_t old = atomic_load_explicit(event, memory_order_relaxed);
 
@@ -191,7 +156,12 @@ void shm_signal(shm_event *event)
                                                   memory_order_acq_rel, memory_order_relaxed))
         ;
     if (old & 1)
-        futex(event, FUTEX_WAKE, INT32_MAX, NULL);
+        futex(event, FUTEX_WAKE, most, NULL);
+}
+
+void shm_signal(shm_event *event)
+{
+    wake(event, INT32_MAX);
 }
 
 bool shm_sleep(shm_event *event, uint32_t seen, uint64_t ns)
@@ -214,4 +184,42 @@ void shm_signal_all(struct shm_params *s)
     for (uint32_t i = 0; i < s->base.layout.shards; i++)
         shm_signal(&shm_shards(s)[i].event);
     shm_signal(&s->file->general_event);
+}
+
+/* ---- the lock ---- */
+
+/*
+ * A robust mutex, which the kernel marks when its owner dies, but only ever tried: sleepers sleep
+ * on an event of ours, for O4 to hold. The C library's own way of waiting loses wakes: with many
+ * waiters killed, a robust mutex was seen free, its last owner dead, and others asleep on it for
+ * good, since a waiter killed between being woken and having the lock takes the wake with it.
+ */
+void shm_lock(struct shm_params *s)
+{
+    shm_event *event = &s->file->lock_event;
+    int rc = pthread_mutex_trylock(&s->file->lock);
+
+    while (rc == EBUSY) {
+        /* The flag before the try: whoever gives the lock back after it sees the flag. */
+        uint32_t seen = atomic_fetch_or(event, 1) | 1;
+
+        rc = pthread_mutex_trylock(&s->file->lock);
+        if (rc == EBUSY)
+            shm_sleep(event, seen, SHM_RECHECK_NS);
+    }
+    if (rc == EOWNERDEAD) {
+        /* Whoever dies in here leaves the next one the same task. */
+        shm_general_rebuild(s);
+        pthread_mutex_consistent(&s->file->lock);
+    } else {
+        assert(rc == 0);
+    }
+}
+
+/* Wakes one, who sets the flag again for the others. */
+void shm_unlock(struct shm_params *s)
+{
+    pthread_mutex_unlock(&s->file->lock);
+    if (atomic_load(&s->file->lock_event) & 1)
+        wake(&s->file->lock_event, 1);
 }

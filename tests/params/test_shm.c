@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "params/shm_internal.h"
 #include "support/test.h"
 #include "support/thread_env.h"
@@ -513,6 +514,76 @@ static void whoever_gets_the_lock_of_the_dead_repairs(void **state)
     user_release(&a);
 }
 
+#define HAMMERS 8
+
+/* Takes and gives the lock until somebody kills it. */
+static void hammer(int fd)
+{
+    struct params_key key = VALUE(1);
+    struct user *u = calloc(1, sizeof(*u));
+    bool missing;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (user_open(u, fd, NULL))
+        _exit(1);
+    for (;;)
+        params_missing(u->p, &key, 1, &missing, NULL);
+}
+
+/* Kills those who hammer, at random, so that it is no one who waits for the lock that kills. */
+static void kill_hammers(const volatile pid_t *hammers)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (uint64_t n = 0;; n++) {
+        uint64_t bits = random_at(3, n, 0, 0);
+
+        usleep((useconds_t)(bits % 400));
+        for (unsigned i = 0; i < HAMMERS; i++)
+            if (hammers[i] && ((bits >> 32) % HAMMERS == i || bits >> 60 == 0))
+                kill(hammers[i], SIGKILL);
+    }
+}
+
+static void whoever_waits_for_the_lock_gets_it_though_other_waiters_die(void **state)
+{
+    volatile pid_t *hammers =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct user a;
+    uint64_t until;
+    pid_t killer;
+
+    (void)state;
+    assert_int_equal(create(&a, &small, NULL), 0);
+    killer = fork();
+    if (killer == 0)
+        kill_hammers(hammers);
+    until = env_after(&a.env.base, 3 * NS_PER_S);
+    while (env_now(&a.env.base) < until) {
+        for (unsigned i = 0; i < HAMMERS; i++) {
+            if (hammers[i] && waitpid(hammers[i], NULL, WNOHANG) == hammers[i])
+                hammers[i] = 0;
+            if (!hammers[i]) {
+                pid_t pid = fork();
+
+                if (pid == 0)
+                    hammer(fd_of(&a));
+                hammers[i] = pid;
+            }
+        }
+        for (unsigned i = 0; i < 20; i++)
+            assert_true(is_missing(a.p, VALUE(1)));
+    }
+    kill(killer, SIGKILL);
+    waitpid(killer, NULL, 0);
+    for (unsigned i = 0; i < HAMMERS; i++) {
+        kill(hammers[i], SIGKILL);
+        waitpid(hammers[i], NULL, 0);
+    }
+    assert_int_equal(put(a.p, VALUE(1), "fine"), 0);
+    munmap((void *)hammers, 4096);
+    user_release(&a);
+}
+
 /* ---- waking ---- */
 
 static void wait_until_there(struct params *p, struct params_key key)
@@ -670,6 +741,7 @@ int main(void)
         cmocka_unit_test(a_half_published_result_is_completed_by_the_next_owner),
         cmocka_unit_test(many_may_write_the_same_result_and_one_wins),
         cmocka_unit_test(whoever_gets_the_lock_of_the_dead_repairs),
+        cmocka_unit_test(whoever_waits_for_the_lock_gets_it_though_other_waiters_die),
         cmocka_unit_test(waking_another_process_does_not_wait_for_the_recheck),
         cmocka_unit_test(a_value_whose_publisher_died_before_waking_is_found),
         cmocka_unit_test(the_check_finds_what_is_broken),
