@@ -4,21 +4,11 @@
 #include <assert.h>
 #include <inttypes.h>
 
-struct bill_item *bill_add(struct bill *b, const char *name, double quantity, const char *unit,
-                           double price_usd, const char *per, double amount_usd)
+void bill_add(struct bill *b, const struct bill_item *item)
 {
-    struct bill_item *item = &b->items[b->count];
-
     assert(b->count < BILL_ITEMS_MAX);
-    *item = (struct bill_item){ .name = name,
-                                .quantity = quantity,
-                                .unit = unit,
-                                .price_usd = price_usd,
-                                .per = per,
-                                .amount_usd = amount_usd };
-    b->count++;
-    b->total_usd += amount_usd;
-    return item;
+    b->items[b->count++] = *item;
+    b->total_usd += item->amount_usd;
 }
 
 static double fleet_vcpus(const struct prices *p, uint32_t workers, uint32_t memory_mb)

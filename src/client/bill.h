@@ -19,7 +19,7 @@ struct bill_item {
     double price_usd; /* of `per` */
     const char *per;  /* "GB-s", "million requests"; static storage */
     double amount_usd;
-    char note[96]; /* "as if Redis on 1 x c6a.large"; may be empty */
+    char note[96]; /* "as Redis on 1 x c6a.large"; may be empty */
 };
 
 struct bill {
@@ -35,9 +35,8 @@ struct bill {
     struct machines machines;
 };
 
-/* Add an item and its amount to the total. At most BILL_ITEMS_MAX. Borrowed until the next call. */
-struct bill_item *bill_add(struct bill *b, const char *name, double quantity, const char *unit,
-                           double price_usd, const char *per, double amount_usd);
+/* Add ITEM, and its amount to the total. At most BILL_ITEMS_MAX. */
+void bill_add(struct bill *b, const struct bill_item *item);
 
 /*
  * Put beside the bill what WORKERS functions of MEMORY_MB that ran together for MS would have

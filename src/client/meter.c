@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#define HOURS_PER_MONTH 730.0
+#define MS_PER_MONTH (730 * 3600e3)
 
 void meter_init(struct meter *m, const struct prices *prices)
 {
@@ -45,62 +45,85 @@ void meter_store(struct meter *m, uint64_t bytes, uint64_t ms)
     m->store_ms += ms;
 }
 
+/* Add ITEM, whose price is for UNITS of its quantity, and return its amount. */
+static double charge(struct bill *b, struct bill_item item, double units)
+{
+    item.amount_usd = item.quantity / units * item.price_usd;
+    bill_add(b, &item);
+    return item.amount_usd;
+}
+
 static void bill_functions(const struct meter *m, struct bill *b)
 {
     const struct price_list *f = &m->prices->functions;
-    double vcpu_seconds = (double)m->mcpu_ms / 1000 / 1000;
-    double memory_usd = m->gb_seconds * f->usd_per_gb_second;
-    double vcpu_usd = vcpu_seconds * f->usd_per_vcpu_second;
+    const struct bill_item memory = { .name = "functions, memory",
+                                      .quantity = m->gb_seconds,
+                                      .unit = "GB-s",
+                                      .price_usd = f->usd_per_gb_second,
+                                      .per = "GB-s" };
+    const struct bill_item vcpus = { .name = "functions, vCPUs",
+                                     .quantity = (double)m->mcpu_ms / 1000 / 1000,
+                                     .unit = "vCPU-s",
+                                     .price_usd = f->usd_per_vcpu_second,
+                                     .per = "vCPU-s" };
+    const struct bill_item invocations = { .name = "invocations",
+                                           .quantity = (double)m->invocations,
+                                           .unit = "",
+                                           .price_usd = f->usd_per_million_requests,
+                                           .per = "million" };
 
-    bill_add(b, "functions, memory", m->gb_seconds, "GB-s", f->usd_per_gb_second, "GB-s",
-             memory_usd);
+    b->functions_usd = charge(b, memory, 1);
     if (f->usd_per_vcpu_second > 0)
-        bill_add(b, "functions, vCPUs", vcpu_seconds, "vCPU-s", f->usd_per_vcpu_second, "vCPU-s",
-                 vcpu_usd);
-    b->functions_usd = memory_usd + vcpu_usd;
-    b->requests_usd = (double)m->invocations * f->usd_per_million_requests / 1e6;
-    bill_add(b, "invocations", (double)m->invocations, "", f->usd_per_million_requests, "million",
-             b->requests_usd);
+        b->functions_usd += charge(b, vcpus, 1);
+    b->requests_usd = charge(b, invocations, 1e6);
 }
 
 /* What the store would be as Redis: the cheapest machines that hold its bytes. */
 static void bill_store(const struct meter *m, struct bill *b)
 {
     const struct price_list *list = &m->prices->store;
-    struct bill_item *item;
+    struct bill_item item = { .name = "parameter store", .unit = "h", .per = "hour" };
     struct machines redis;
 
     if (m->store_ms == 0 || !m->prices->has_store)
         return;
     redis = machines_cheapest(list, 1, (double)m->store_bytes / (double)MIB / list->usable_share,
                               m->store_ms);
-    item = bill_add(b, "parameter store", redis.hours, "h", redis.machine->usd_per_hour, "hour",
-                    redis.usd);
-    b->store_usd = redis.usd;
-    snprintf(item->note, sizeof(item->note), "as Redis on %" PRIu64 " x %s", redis.count,
+    item.quantity = redis.hours;
+    item.price_usd = redis.machine->usd_per_hour;
+    snprintf(item.note, sizeof(item.note), "as Redis on %" PRIu64 " x %s", redis.count,
              redis.machine->name);
+    b->store_usd = charge(b, item, 1);
 }
 
 static void bill_objects(const struct meter *m, struct bill *b)
 {
     const struct price_list *list = &m->prices->objects;
-    double writes_usd = (double)m->object_writes * list->usd_per_thousand_writes / 1000;
-    double reads_usd = (double)m->object_reads * list->usd_per_thousand_reads / 1000;
-    double gb_months = (double)m->object_kb_ms / (double)MIB / (HOURS_PER_MONTH * 3600e3);
-    double kept_usd = gb_months * list->usd_per_gb_month;
+    const struct bill_item writes = { .name = "object store, writes",
+                                      .quantity = (double)m->object_writes,
+                                      .unit = "",
+                                      .price_usd = list->usd_per_thousand_writes,
+                                      .per = "1,000" };
+    const struct bill_item reads = { .name = "object store, reads",
+                                     .quantity = (double)m->object_reads,
+                                     .unit = "",
+                                     .price_usd = list->usd_per_thousand_reads,
+                                     .per = "1,000" };
+    const struct bill_item kept = { .name = "object store, kept",
+                                    .quantity =
+                                        (double)m->object_kb_ms / (double)MIB / MS_PER_MONTH,
+                                    .unit = "GB-month",
+                                    .price_usd = list->usd_per_gb_month,
+                                    .per = "GB-month" };
 
     if (!m->prices->has_objects)
         return;
     if (m->object_writes)
-        bill_add(b, "object store, writes", (double)m->object_writes, "",
-                 list->usd_per_thousand_writes, "1,000", writes_usd);
+        b->objects_usd += charge(b, writes, 1000);
     if (m->object_reads)
-        bill_add(b, "object store, reads", (double)m->object_reads, "",
-                 list->usd_per_thousand_reads, "1,000", reads_usd);
+        b->objects_usd += charge(b, reads, 1000);
     if (m->object_kb_ms)
-        bill_add(b, "object store, kept", gb_months, "GB-month", list->usd_per_gb_month,
-                 "GB-month", kept_usd);
-    b->objects_usd = writes_usd + reads_usd + kept_usd;
+        b->objects_usd += charge(b, kept, 1);
 }
 
 struct bill meter_bill(const struct meter *m)
