@@ -48,6 +48,7 @@ void exchange_free(struct exchange *x)
     heap_free(x->heap, x->sizes);
     heap_free(x->heap, x->views);
     heap_free(x->heap, x->pieces);
+    heap_free(x->heap, x->spare);
     sum_sources_release(&x->sources, x->heap);
     heap_free(x->heap, x);
 }

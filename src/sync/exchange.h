@@ -63,10 +63,12 @@ struct exchange_ops {
     int (*publish)(struct exchange *x, const struct exchange_step *s, struct exchange_part *part,
                    struct error *err);
 
-    /* Whether others wait for this rank: collect() has something to add up at once. Does not wait. */
+    /* Whether others wait for this rank: collect() has something to add up at once. Does not wait.
+     */
     bool (*is_due)(struct exchange *x, const struct exchange_step *s);
 
-    /* Do this rank's part of adding up, and wait for the whole result. E_CHANGED, E_TIMEOUT: call again. */
+    /* Do this rank's part of adding up, and wait for the whole result. E_CHANGED, E_TIMEOUT: call
+     * again. */
     int (*collect)(struct exchange *x, const struct exchange_step *s, struct exchange_result *out,
                    struct error *err);
 };
@@ -86,6 +88,8 @@ struct exchange {
     struct slice *views;
     struct sum_view *pieces;
     struct sum_sources sources;
+    void *
+        spare; /* room for a contribution that is there already and only has to be computed again */
 };
 
 struct exchange_options {
@@ -108,8 +112,8 @@ int exchange_begin(struct exchange *x, const struct exchange_step *s, struct exc
 int exchange_publish(struct exchange *x, const struct exchange_step *s, struct exchange_part *part,
                      struct error *err);
 bool exchange_is_due(struct exchange *x, const struct exchange_step *s);
-int exchange_collect(struct exchange *x, const struct exchange_step *s,
-                     struct exchange_result *out, struct error *err);
+int exchange_collect(struct exchange *x, const struct exchange_step *s, struct exchange_result *out,
+                     struct error *err);
 
 /* The store's layout for this shape: room for RANKS functions, SHARDS pieces, SUMS results. */
 void exchange_layout(const struct shape *shape, uint32_t ranks, uint32_t shards, uint32_t sums,

@@ -42,6 +42,14 @@ static void own_pieces(const struct exchange_step *s, uint32_t *lo, uint32_t *hi
     *hi = (uint32_t)((uint64_t)(s->rank + 1) * s->shards / s->n);
 }
 
+static int spare_part(struct exchange *x, void **memory, struct error *err)
+{
+    if (!x->spare)
+        x->spare = heap_try_alloc_raw(x->heap, 1, part_bytes(x->shape));
+    *memory = x->spare;
+    return x->spare ? 0 : fail(err, E_MEMORY, "no memory to compute a contribution again");
+}
+
 static int scatter_begin(struct exchange *x, const struct exchange_step *s,
                          struct exchange_part *part, struct error *err)
 {
@@ -55,6 +63,9 @@ static int scatter_begin(struct exchange *x, const struct exchange_step *s,
         x->sizes[1 + i] = shape_piece_floats(x->shape, s->shards, i) * sizeof(float);
     }
     rc = params_reserve(x->params, x->keys, x->sizes, 1 + s->shards, &memory, err);
+    /* Given by the one this rank replaces; private rows change while it is computed again. */
+    if (rc == E_EXISTS)
+        rc = spare_part(x, &memory, err);
     if (rc)
         return rc;
     part->head = memory;

@@ -10,6 +10,8 @@
 /* Program, stacks, tables, libc. */
 #define REST_BYTES  (8 * MIB)
 #define BLOCK_BYTES (1 * MIB)
+/* A batch that nobody chose leaves at least so many steps in an epoch. */
+#define STEPS_PER_EPOCH_MIN 50
 
 static int find_trainer(struct blueprint *b, struct error *err)
 {
@@ -47,6 +49,15 @@ static void take_fingerprint(struct blueprint *b)
     for (unsigned g = 0; g < b->group_count; g++)
         h = random_at(h, b->groups[g].rows, b->groups[g].cols, b->groups[g].scope);
     snprintf(b->fingerprint, sizeof(b->fingerprint), "%016" PRIx64, h);
+}
+
+/* A trainer's proposal is for large data; a small set should still have some steps in an epoch. */
+static void fit_batch(struct blueprint *b)
+{
+    uint64_t most = MAX(b->data->rows[DATASET_TRAIN] / STEPS_PER_EPOCH_MIN, 1u), batch;
+
+    if (props_u64(&b->settings, "batch", most, 1, UINT64_MAX, &batch, NULL) == 0)
+        props_setf(&b->settings, "batch", "%" PRIu64, MIN(batch, most));
 }
 
 static int open_trainer(struct blueprint *b, struct error *err)
@@ -89,7 +100,11 @@ int blueprint_open(struct blueprint *b, struct heap *heap, const struct props *s
     if (!rc)
         rc = find_kernels(b, err);
     if (!rc) {
+        bool chosen = props_find(&b->settings, "batch");
+
         model_defaults(b->trainer, &b->settings);
+        if (!chosen)
+            fit_batch(b);
         rc = props_u64(&b->settings, "seed", 1, 0, UINT64_MAX, &b->seed, err);
     }
     if (!rc)
