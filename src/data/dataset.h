@@ -96,7 +96,7 @@ int dataset_ids(struct dataset *d, uint32_t column, uint32_t **out, struct error
 
 /*
  * How lines became these examples, the text of a transform (data/transform.h), appended to OUT.
- * E_NOT_FOUND for generated data.
+ * E_NOT_FOUND for data that never were lines.
  */
 int dataset_transform(struct dataset *d, struct buf *out, struct error *err);
 

@@ -17,16 +17,10 @@ static const char *find_magic(struct slice text)
         size_t size;
         const char *what;
     } known[] = {
-        { "PAR1", 4, "a Parquet file" },
-        { "\x89HDF", 4, "an HDF5 file" },
-        { "\x93NUMPY", 6, "a NumPy array" },
-        { "ARROW1", 6, "an Arrow file" },
-        { "SQLite format 3", 15, "a database" },
-        { "%PDF", 4, "a PDF document" },
-        { "\x89PNG", 4, "a picture" },
-        { "\x7f"
-          "ELF",
-          4, "a program" },
+        { "PAR1", 4, "a Parquet file" },         { "\x89HDF", 4, "an HDF5 file" },
+        { "\x93NUMPY", 6, "a NumPy array" },     { "ARROW1", 6, "an Arrow file" },
+        { "SQLite format 3", 15, "a database" }, { "%PDF", 4, "a PDF document" },
+        { "\x89PNG", 4, "a picture" },           { "\x7f\x45LF", 4, "a program" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)

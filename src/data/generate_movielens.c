@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/random.h"
+#include "data/columns.h"
 #include "data/generate.h"
 #include "data/sampler.h"
 
@@ -196,6 +197,26 @@ static int fill_in(struct ratings *g, const struct generate_options *o, struct h
     return 0;
 }
 
+/* Files of ratings fit a model of these rows, as if the rows had been one. */
+static int describe_rows(struct builder *b, struct heap *heap, struct error *err)
+{
+    const struct columns_options none = { 0 };
+    struct transform t;
+    struct buf text;
+    int rc;
+
+    transform_init(&t, heap, TRANSFORM_MOVIELENS);
+    buf_init(&text, heap, TRANSFORM_BYTES_MAX);
+    rc = columns_find(&t, slice(NULL, 0), &none, err);
+    if (!rc) {
+        transform_encode(&t, &text);
+        builder_set_transform(b, buf_slice(&text));
+    }
+    buf_release(&text);
+    transform_release(&t);
+    return rc;
+}
+
 int generate_movielens(const struct builder_options *to, const struct generate_options *options,
                        struct error *err)
 {
@@ -216,6 +237,7 @@ int generate_movielens(const struct builder_options *to, const struct generate_o
     if (!rc && g.held)
         builder_set_oracle(c.builder, "rmse", sqrt(g.error_sum / (double)g.held));
     release(&g);
+    rc = rc ? rc : describe_rows(c.builder, to->heap, err);
     rc = rc ? rc : builder_finish(c.builder, err);
     builder_close(c.builder);
     return rc;

@@ -97,9 +97,7 @@ static int find_packing(struct stream *s, struct error *err)
         size_t size;
         const char *what, *remedy;
     } others[] = {
-        { "\xfd"
-          "7zXZ",
-          5, "xz", "unpack it first" },
+        { "\xfd\x37zXZ", 5, "xz", "unpack it first" },
         { "BZh", 3, "bzip2", "unpack it first" },
         { "PK\3\4", 4, "zip", "unpack it first" },
         { "\x04\x22\x4d\x18", 4, "lz4", "unpack it first" },

@@ -114,8 +114,7 @@ static void ratings_come_in_several_forms(void **state)
         "rating,timestamp,movieId,userId\n3.5,1,12,7",
         "\"user_id\",\"item_id\",\"rating\"\n\"7\",\"12\",\"3.5\"\n",
         "7,12,3.5\n\n",
-        "\xef\xbb\xbf"
-        "7,12,3.5\n",
+        "\xef\xbb\xbf\x37,12,3.5\n",
         "user;item;rating\n7;12;3.5\n",
         "7 12 3.5\n",
     };
@@ -529,10 +528,7 @@ static void a_file_of_another_format_is_said_to_look_like_it(void **state)
         { -1, "just some words\n", "looks like text that is no table" },
         { -1, "a,b,c\rd,e,f\r", "lines end with a carriage return alone" },
         { TRANSFORM_LIBSVM, "PAR1xyz", "looks like a Parquet file" },
-        { -1,
-          "\xff\xfe"
-          "1\n",
-          "UTF-16 text; convert it to UTF-8" },
+        { -1, "\xff\xfe\x31\n", "UTF-16 text; convert it to UTF-8" },
         { -1, "BZh91AY", "is bzip2; unpack it first" },
     };
     struct import_fixture *f = *state;
