@@ -85,7 +85,7 @@ static int choose(const struct args_command *c, struct import_command *i,
 
 int data_import(int argc, char **argv)
 {
-    struct import_command i = { .o = { .held_out = 0.1, .bad_rows = IMPORT_BAD_DEFAULT } };
+    struct import_command i = { 0 };
     const struct arg table[] = {
         { .name = "in",
           .kind = ARG_LIST,
@@ -170,8 +170,10 @@ int data_import(int argc, char **argv)
     };
     struct args_words words = { 0 };
     struct error err = { 0 };
-    int status = args_parse(&c, argc, argv, &words);
+    int status;
 
+    import_options_init(&i.o);
+    status = args_parse(&c, argc, argv, &words);
     if (status != ARGS_GO)
         return status;
     status = choose(&c, &i, &words);

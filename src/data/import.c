@@ -31,10 +31,17 @@ struct import {
     uint64_t began_ns, pass_ns;
     uint64_t rows_train;
     uint64_t shown; /* bad rows told */
-    char first_bad[256];
+    char first_bad[400];
     int looks_like;   /* what import_detect() says of the first file */
     const char *what; /* in words */
 };
+
+void import_options_init(struct import_options *o)
+{
+    *o = (struct import_options){
+        .held_out = 0.1, .format = -1, .bad_rows = IMPORT_BAD_DEFAULT, .threads = 1
+    };
+}
 
 static uint64_t now(const struct import *im)
 {
@@ -118,12 +125,12 @@ static int too_many_bad(const struct import *im, uint64_t allowed, struct error 
 
 static void tell_bad(struct import *im, const struct piece *p)
 {
-    char place[200];
+    char place[256];
 
     for (uint64_t i = 0; i < MIN(p->bad_rows, PIECE_BAD_SHOWN); i++, im->shown++) {
-        snprintf(place, sizeof(place), "%s:%" PRIu64, p->input->path, p->bad[i].line);
+        snprintf(place, sizeof(place), "%.230s:%" PRIu64, p->input->path, p->bad[i].line);
         if (im->shown == 0)
-            snprintf(im->first_bad, sizeof(im->first_bad), "%.90s:%" PRIu64 ": %.130s",
+            snprintf(im->first_bad, sizeof(im->first_bad), "%.200s:%" PRIu64 ": %.150s",
                      p->input->path, p->bad[i].line, p->bad[i].reason);
         if (im->shown < IMPORT_BAD_SHOWN && im->o->bad)
             im->o->bad(im->o->arg, place, p->bad[i].reason);

@@ -63,6 +63,9 @@ struct import_options {
     const volatile sig_atomic_t *stop; /* NULL, or not 0 once interrupted: E_INTERRUPTED */
 };
 
+/* What most imports want: a tenth held out, everything else found out, one thread. */
+void import_options_init(struct import_options *o);
+
 struct import_result {
     bool reused; /* the data set was there already, made from the same inputs and options */
     enum transform_format format;

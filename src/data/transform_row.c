@@ -370,6 +370,10 @@ static inline __attribute__((always_inline)) bool take_plain(const struct transf
         if (!scan_u32(&s, &id) || (s.at < end && *s.at != separator))
             return false;
         e->words[d->place] = id;
+    } else if (d->role == ROLE_LABEL && f->t->labels != LABELS_TEXTS) {
+        if (!scan_f32(&s, &value) || (s.at < end && *s.at != separator) ||
+            take_label(f, e, value, NULL))
+            return false;
     } else {
         return false;
     }
