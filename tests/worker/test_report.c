@@ -94,8 +94,8 @@ static void the_longest_report_fits_an_entry_of_a_log(void **state UNUSED)
     report_encode(r, &text);
     assert_false(text.failed);
     assert_int_equal(report_decode(r, buf_slice(&text), NULL), 0);
-    r->count++;
-    report_encode(r, &text);
+    /* One step more than there is room for: the count lies behind the fields of all kinds. */
+    memcpy(text.data + 32, &(uint32_t){ REPORT_STEPS_MAX + 1 }, sizeof(uint32_t));
     assert_int_equal(report_decode(r, buf_slice(&text), NULL), E_FORMAT);
     heap_release(&heap);
 }
