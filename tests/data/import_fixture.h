@@ -18,7 +18,7 @@ struct import_fixture {
     struct import_result result;
     struct import_options o; /* of the next import; in.txt is imported unless it says otherwise */
     char told[1024];         /* bad rows, as they were told */
-    char folder[64];
+    char folder[256];
 };
 
 static inline void write_bytes(const char *path, const void *bytes, size_t size)
@@ -103,10 +103,11 @@ static int fixture_set_up(void **state)
 {
     struct import_fixture *f = calloc(1, sizeof(*f));
     struct objects_open open = { .heap = &f->heap };
+    const char *tmp = getenv("TMPDIR");
 
     *state = f;
     fixture_reset(f);
-    snprintf(f->folder, sizeof(f->folder), "/tmp/gust-import-XXXXXX");
+    snprintf(f->folder, sizeof(f->folder), "%s/import-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(f->folder) || chdir(f->folder))
         return -1;
     return objects_open("memory:import", &open, &f->objects, NULL);
