@@ -37,12 +37,13 @@ void data_progress_tell(void *arg, const struct import_progress *now)
     double seconds = (double)now->pass_ns * 1e-9;
     char line[160];
 
-    /* The last pass has no news of its own, so that its beginning is told at once. */
-    if (p->quiet || (now->elapsed_ns < p->next_ns && !(now->pass == 3 && p->drawn)))
+    if (p->quiet || now->elapsed_ns < p->next_ns)
         return;
     p->next_ns = now->elapsed_ns + (p->terminal ? REDRAW_NS : REPEAT_NS);
     if (now->pass == 3)
-        snprintf(line, sizeof(line), "%s %s rows", names[3], text_count(now->rows).s);
+        snprintf(line, sizeof(line), "%-10s %3.0f %%  %s rows", names[3],
+                 100.0 * (double)now->rows / (double)MAX(now->rows_total, 1ull),
+                 text_count(now->rows).s);
     else
         snprintf(line, sizeof(line), "%-10s %3.0f %%  %s rows  %.0f MB/s", names[now->pass],
                  100.0 * (double)now->bytes / (double)MAX(now->bytes_total, 1ull),

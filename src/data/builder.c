@@ -25,6 +25,8 @@ struct builder {
     char prefix[128];
     char place[144]; /* the prefix of this generation's objects */
     bool replace;
+    builder_progress_fn progress;
+    void *arg;
     struct manifest m;
     struct gust_data original; /* the schema with room for original ids */
     struct lane_tables lanes;
@@ -137,6 +139,8 @@ int builder_open(struct builder **out, const struct builder_options *o, struct e
     b->objects = o->objects;
     b->heap = o->heap;
     b->replace = o->replace;
+    b->progress = o->progress;
+    b->arg = o->arg;
     snprintf(b->prefix, sizeof(b->prefix), "%s", o->prefix);
     snprintf(b->m.kind, sizeof(b->m.kind), "%s", o->kind);
     b->m.data = b->original = o->schema;
@@ -507,12 +511,17 @@ static int put_manifest(struct builder *b, struct error *err)
 static int write_all(struct builder *b, struct error *err)
 {
     struct gust_data *d = &b->m.data;
+    uint64_t rows = 0;
     int rc = 0;
 
     for (uint32_t k = 1; !rc && k < d->keys; k++)
         rc = rank_ids(b, k, err);
-    for (uint32_t i = 0; !rc && i < b->buckets.count; i++)
+    for (uint32_t i = 0; !rc && i < b->buckets.count; i++) {
+        rows += b->buckets.all[i].rows;
         rc = write_bucket(b, i, err);
+        if (!rc && b->progress)
+            rc = b->progress(b->arg, rows, err);
+    }
     if (!rc && d->keys) {
         d->key_rows[0] = b->ids0.size / sizeof(uint32_t);
         b->lanes.key_first[b->m.lanes] = d->key_rows[0];

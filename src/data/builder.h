@@ -15,16 +15,21 @@
 
 #include "data/dataset.h"
 
+/* Told now and then by builder_finish(); a non-zero return ends it and is returned. */
+typedef int (*builder_progress_fn)(void *arg, uint64_t rows_written, struct error *err);
+
 struct builder_options {
     struct objects *objects; /* borrowed, as all below */
     const char *prefix;
     struct heap *heap;
-    const char *kind;        /* "movielens" and so on, for people */
-    struct gust_data schema; /* dense, ones, sparse, dims, keys, classes; with keys, ones must
-                                equal keys, and dims and key_rows are found out */
-    uint32_t lanes;          /* a power of two; 0: LANES_KEYED or LANES_PLAIN */
-    size_t memory_bytes;     /* for examples kept in memory; 0: 256 MiB */
-    bool replace;            /* a data set that exists: replace it when this one is finished */
+    const char *kind;             /* "movielens" and so on, for people */
+    struct gust_data schema;      /* dense, ones, sparse, dims, keys, classes; with keys, ones must
+                                     equal keys, and dims and key_rows are found out */
+    uint32_t lanes;               /* a power of two; 0: LANES_KEYED or LANES_PLAIN */
+    size_t memory_bytes;          /* for examples kept in memory; 0: 256 MiB */
+    bool replace;                 /* a data set that exists: replace it when this one is finished */
+    builder_progress_fn progress; /* may be NULL */
+    void *arg;
 };
 
 struct builder;

@@ -29,7 +29,7 @@ struct import {
     struct pieces pieces;
     unsigned pass;
     uint64_t began_ns, pass_ns;
-    uint64_t rows_train;
+    uint64_t rows_train, rows_written;
     uint64_t shown; /* bad rows told */
     char first_bad[400];
     int looks_like;   /* what import_detect() says of the first file */
@@ -52,7 +52,8 @@ static void tell_progress(const struct import *im)
 {
     struct import_progress p = {
         .pass = im->pass,
-        .rows = im->pieces.rows,
+        .rows = im->pass == 3 ? im->rows_written : im->pieces.rows,
+        .rows_total = im->pass == 3 ? im->pieces.rows : 0,
         .bytes = im->pieces.bytes,
         .bytes_total = im->inputs.size_bytes,
         .text_bytes = im->pieces.text_bytes,
@@ -274,7 +275,7 @@ static int convert(struct import *im, uint64_t hash, struct error *err)
     rc = pieces_init(&im->pieces, err);
     rc = rc ? rc : pieces_run(&im->pieces, err);
     if (!rc && im->pieces.hash != hash)
-        rc = fail(err, E_CHANGED, "a file changed between the two passes; try again");
+        rc = fail(err, E_INVALID, "a file changed between the two passes; try again");
     pieces_release(&im->pieces);
     return rc;
 }
@@ -393,6 +394,15 @@ static int look_at_head(struct import *im, struct error *err)
 
 /* ---- all of it ---- */
 
+static int tell_written(void *arg, uint64_t rows, struct error *err)
+{
+    struct import *im = arg;
+
+    im->rows_written = rows;
+    tell_progress(im);
+    return check_stop(im, err);
+}
+
 static int open_builder(struct import *im, struct objects *objects, const char *prefix,
                         struct error *err)
 {
@@ -405,6 +415,8 @@ static int open_builder(struct import *im, struct objects *objects, const char *
         .lanes = im->o->lanes,
         .memory_bytes = im->o->memory_bytes,
         .replace = im->o->replace,
+        .progress = tell_written,
+        .arg = im,
     };
 
     return builder_open(&im->builder, &bo, err);

@@ -27,6 +27,7 @@
 struct import_progress {
     unsigned pass;                /* 1: looking, 2: converting, 3: writing */
     uint64_t rows;                /* of this pass */
+    uint64_t rows_total;          /* in the third pass; 0 before */
     uint64_t bytes, bytes_total;  /* of the files, as they are on disk, in this pass */
     uint64_t text_bytes;          /* of text, in this pass */
     uint64_t elapsed_ns, pass_ns; /* since the import, and this pass, began */

@@ -259,7 +259,7 @@ static int check_unchanged(struct stream *s, struct error *err)
 
     if (!rc && (s->stat.size_bytes != before.size_bytes || s->position != before.size_bytes ||
                 s->stat.changed_ns != before.changed_ns))
-        rc = fail(err, E_CHANGED, "%s changed while it was read; try again", s->path);
+        rc = fail(err, E_INVALID, "%s changed while it was read; try again", s->path);
     s->stat = before;
     return rc;
 }

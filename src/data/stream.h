@@ -19,8 +19,8 @@ struct stream_stat {
 };
 
 /*
- * PATH is a file; folders are E_INVALID. E_NOT_FOUND, E_IO, E_UNSUPPORTED for other forms of
- * compression (xz, zip, bzip2, lz4), each with a sentence.
+ * PATH is a file; folders are E_INVALID. E_NOT_FOUND, E_IO, E_FORMAT for what is packed otherwise
+ * (xz, zip, bzip2, lz4) or UTF-16, each with a sentence.
  */
 int stream_open(struct stream **out, const char *path, struct heap *heap, struct error *err);
 /* S may be NULL. */
@@ -36,8 +36,7 @@ uint64_t stream_hash(const struct stream *s);
 /*
  * Fill INTO with whole lines, at most ROOM bytes; *SIZE is 0 at the end of the file. The last line
  * of a file may lack its newline. The pieces depend on the text and ROOM only, not on how it
- * is compressed. E_LIMIT: a line does not fit in ROOM (err->text says how many lines of the piece
- * precede it by stream_line()); E_FORMAT: damaged compressed data; E_IO; E_CHANGED: the file was
+ * is compressed. E_LIMIT: a line, whose number is said, does not fit in ROOM; E_FORMAT: damaged compressed data; E_IO; E_INVALID: the file was
  * cut or changed while it was read.
  */
 int stream_read(struct stream *s, char *into, size_t room, size_t *size, struct error *err);

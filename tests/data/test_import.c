@@ -597,7 +597,7 @@ static void files_that_vanish_or_change_are_noticed(void **state)
     assert_int_equal(import_text(f, "1::2::3\n1::2::4\n"), E_NOT_FOUND);
     expect_words(f, "in.txt");
     f->o.arg = (char[]){ "c" };
-    assert_int_equal(import_text(f, "1::2::3\n1::2::4\n"), E_CHANGED);
+    assert_int_equal(import_text(f, "1::2::3\n1::2::4\n"), E_INVALID);
     expect_words(f, "changed");
     assert_int_equal(dataset_open(&d, f->objects, "data", &f->heap, NULL), E_NOT_FOUND);
 }
