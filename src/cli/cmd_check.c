@@ -7,6 +7,8 @@
 #include "cli/commands.h"
 #include "cli/job_args.h"
 #include "cli/text.h"
+#include "cli/job_data.h"
+#include "model/model.h"
 #include "platform/local_env.h"
 
 struct check {
@@ -15,6 +17,7 @@ struct check {
     struct env *env;
     struct job_file file;
     struct session session;
+    bool raw;  /* the data would have to be imported first */
     bool fits; /* data, model and fleet fit one another */
 };
 
@@ -61,7 +64,7 @@ static void write_limits(const struct check *c, struct buf *out)
     if (job->seconds_max > 0)
         buf_printf(out, ", %s of training", time);
     if (job->has_target)
-        buf_printf(out, ", %s %g", c->session.blueprint.trainer->metrics[0].name, job->target);
+        buf_printf(out, ", %s %g", model_find(c->file.model)->metrics[0].name, job->target);
 }
 
 static void print_limits(struct check *c)
@@ -74,7 +77,7 @@ static void print_limits(struct check *c)
     buf_release(&text);
 }
 
-static void print_text(struct check *c)
+static void print_fit(const struct check *c)
 {
     const struct job_file *f = &c->file;
     const struct session *s = &c->session;
@@ -86,6 +89,19 @@ static void print_text(struct check *c)
     printf("%s at a step, with %" PRIu32 " function%s of %" PRIu32 " MB of which each needs %s,\n",
            text_count(fleet->batch).s, fleet->workers, fleet->workers == 1 ? "" : "s",
            fleet->memory_mb, text_bytes((double)s->need.total).s);
+}
+
+static void print_text(struct check *c)
+{
+    const struct job_file *f = &c->file;
+    const struct fleet *fleet = &f->job.fleet;
+
+    if (c->raw)
+        printf("Would import '%s' (unless that was done before), then train %s\n"
+               "with %" PRIu32 " function%s of %" PRIu32 " MB,\n",
+               f->data, f->model, fleet->workers, fleet->workers == 1 ? "" : "s", fleet->memory_mb);
+    else
+        print_fit(c);
     printf("and leave the model in '%s'.\n", f->out);
     print_limits(c);
     printf("\n");
@@ -145,37 +161,51 @@ static void print_json(struct check *c)
     json_open(&w, NULL, '{');
     json_bool(&w, "valid", f->problems.count == 0);
     json_problems(&w, &f->problems);
-    if (c->fits) {
+    if (f->problems.count == 0) {
         json_str(&w, "model", f->model);
         json_str(&w, "data", f->data);
         json_str(&w, "out", f->out);
-        json_u64(&w, "examples", c->session.data.rows[DATASET_TRAIN]);
-        json_u64(&w, "batch", f->job.fleet.batch);
         json_u64(&w, "workers", f->job.fleet.workers);
         json_u64(&w, "memory_mb", f->job.fleet.memory_mb);
-        json_u64(&w, "need_bytes", c->session.need.total);
+        json_bool(&w, "imports", c->raw);
         json_settings(&w, f);
+    }
+    if (c->fits) {
+        json_u64(&w, "examples", c->session.data.rows[DATASET_TRAIN]);
+        json_u64(&w, "batch", f->job.fleet.batch);
+        json_u64(&w, "need_bytes", c->session.need.total);
     }
     json_close(&w);
     printf("%s\n", text.data);
     buf_release(&text);
 }
 
-/* Whether data, model and fleet go together; if not, one more problem. */
+/* Whether data, model and fleet go together. */
+static int fit(struct check *c, struct error *err)
+{
+    int rc =
+        session_open(&c->session, c->env, &c->heap, c->file.data, NULL, &c->file.settings, err);
+
+    rc = rc ? rc : job_file_fit(&c->file, &c->session, err);
+    c->fits = rc == 0;
+    return rc;
+}
+
+/* What can be said without starting anything; one more problem if it is bad. */
 static void check_fit(struct check *c)
 {
     const struct setting_value *data = job_file_value(&c->file, "data.path");
     struct error err = { 0 };
-    int rc =
-        session_open(&c->session, c->env, &c->heap, c->file.data, NULL, &c->file.settings, &err);
+    int rc = job_data_check(&c->file, &c->heap, &err);
 
+    c->raw = job_data_is_raw(&c->file);
+    if (!rc && !c->raw)
+        rc = fit(c, &err);
     if (rc == E_NOT_FOUND)
         problems_add(&c->file.problems, data->source, data->line, "data.path: %s", err.text);
-    else if (rc || job_file_fit(&c->file, &c->session, &err))
+    else if (rc)
         problems_add(&c->file.problems, c->file.source ? c->file.source : "the job", 0, "%s",
                      err.text);
-    else
-        c->fits = true;
 }
 
 static int check(struct check *c, const struct args_command *command, const struct job_args *args,

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/job_args.h"
+#include "cli/job_data.h"
+#include "cli/model_command.h"
 #include "cli/text.h"
 #include "client/session.h"
 #include "platform/local_env.h"
@@ -23,7 +25,8 @@ static void on_interrupt(int signal_number)
 
 struct train {
     bool quiet, json, force;
-    struct job_file file; /* what is to be done */
+    struct job_file file;       /* what is to be done */
+    struct model_command start; /* a model to start from, if there is one */
     struct session session;
 };
 
@@ -173,12 +176,17 @@ static int train(struct train *t, struct env *env, struct heap *heap, struct run
                  struct error *err)
 {
     struct listener listener = { .arg = t, .evaluated = on_evaluated };
+    char data[JOB_DATA_PATH_MAX];
     struct error again;
     int rc = check_out(t, err);
 
+    if (!rc && t->file.start)
+        rc = model_command_open(&t->start, t->file.start, err);
     if (!rc)
-        rc =
-            session_open(&t->session, env, heap, t->file.data, t->file.out, &t->file.settings, err);
+        rc = job_data_find(&t->file, env, heap, t->quiet, &interrupt_count, data, err);
+    if (!rc)
+        rc = session_open(&t->session, env, heap, data, t->file.out, &t->file.settings, err);
+    t->file.job.model = t->start.bytes;
     if (!rc)
         rc = job_file_fit(&t->file, &t->session, err);
     if (rc)
@@ -229,6 +237,7 @@ static int run_job(struct train *t, struct heap *heap)
     rc = train(t, env, heap, &run, &saved, &err);
     rc = finish(t, &run, saved, rc, &err);
     session_close(&t->session);
+    model_command_close(&t->start);
     local_env_free(env);
     return rc;
 }

@@ -44,6 +44,21 @@ static void paragraphs(struct buf *out, const char *text)
     }
 }
 
+/* The first sentence of SUMMARY as indexes of pages have it: small, and without a full stop. */
+static void title(struct buf *out, const char *summary)
+{
+    const char *stop = strstr(summary, ". ");
+    size_t size = stop ? (size_t)(stop - summary) : strlen(summary);
+    char text[256];
+
+    if (!stop && size && summary[size - 1] == '.')
+        size--;
+    snprintf(text, sizeof(text), "%.*s", (int)size, summary);
+    if (text[0] >= 'A' && text[0] <= 'Z')
+        text[0] = (char)(text[0] - 'A' + 'a');
+    plain(out, text);
+}
+
 /* "gust data import" is the page gust-data-import. */
 static void begin(struct buf *out, const char *name, const char *section, const char *summary)
 {
@@ -59,7 +74,7 @@ static void begin(struct buf *out, const char *name, const char *section, const 
     buf_printf(out, "\" %s \"\" \"Gust %s\" \"Gust\"\n.SH NAME\n", section, GUST_VERSION);
     plain(out, page);
     buf_str(out, " \\- ");
-    plain(out, summary);
+    title(out, summary);
     buf_str(out, "\n");
 }
 

@@ -25,6 +25,7 @@
 #include "base/problems.h"
 #include "client/session.h"
 #include "client/setting_value.h"
+#include "data/import.h"
 
 struct job_file {
     struct heap *heap;
@@ -35,6 +36,8 @@ struct job_file {
 
     /* Filled by job_file_check(). */
     const char *model, *data, *out;
+    const char *start;     /* model file to start from; NULL: none. The caller sets job.model */
+    const char *test;      /* held-out raw examples; NULL: none */
     struct props settings; /* what workers are told */
     struct job job;        /* complete after job_file_fit() */
 };
@@ -62,6 +65,12 @@ void job_file_assign(struct job_file *f, const char *assignment);
  * is anything in f->problems.
  */
 int job_file_check(struct job_file *f);
+
+/*
+ * How f->data is to be imported if it holds raw examples (data/import.h): everything but inputs,
+ * environment, threads and callbacks. Borrows from F.
+ */
+void job_file_import(const struct job_file *f, struct import_options *out);
 
 /*
  * Complete f->job for session S, opened with f->settings: batch size from the model and the data,

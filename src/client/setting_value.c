@@ -4,6 +4,7 @@
 #include "base/props.h"
 #include "base/quantity.h"
 #include "base/suggest.h"
+#include "client/job_columns.h"
 #include "model/model.h"
 
 #define CHOICES_MAX 16
@@ -24,6 +25,7 @@ static const struct {
     [SETTING_DURATION] = { "a duration", "90s, 15m or 2h30m", "TIME" },
     [SETTING_SIZE] = { "a size", "442MB or 2GB", "SIZE" },
     [SETTING_MONEY] = { "an amount of money", "$0.50", "$X" },
+    [SETTING_COLUMNS] = { "names of columns by role", "label=click numeric=age,price", "ROLES" },
 };
 
 /* V as it would be written for S. */
@@ -189,6 +191,8 @@ int setting_value_read(const struct setting *s, const char *text, struct setting
         return read_choice(s, text, err);
     case SETTING_SWITCH:
         return read_switch(s, text, &v->number, err);
+    case SETTING_COLUMNS:
+        return job_columns_check(text, err);
     case SETTING_COUNT:
         return read_count(s, text, v, err);
     default:

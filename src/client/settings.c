@@ -4,9 +4,10 @@
 #include <assert.h>
 
 #include "base/suggest.h"
+#include "data/lanes.h"
 #include "model/model.h"
-#include "worker/control.h"
 #include "sync/shape.h"
+#include "worker/control.h"
 
 #define MB 1048576.0
 
@@ -35,6 +36,13 @@ static const struct setting settings[] = {
       .prop = "model",
       .help = "the model: factorisation for ratings (recommendations), logistic for yes or no with "
               "probabilities (clicks), svm for yes or no, softmax for several classes" },
+    { .section = "model",
+      .name = "start",
+      .type = SETTING_PATH,
+      .otherwise = "small random numbers",
+      .option = "start",
+      .help =
+          "model file, or folder of a job, to start from: training goes on from its parameters" },
     { .section = "model",
       .name = "rank",
       .type = SETTING_COUNT,
@@ -120,7 +128,73 @@ static const struct setting settings[] = {
       .type = SETTING_PATH,
       .option = "data",
       .otherwise = "must be given",
-      .help = "folder of the data set, made by 'gust data import' or 'gust data generate'" },
+      .help = "folder of a data set, made by 'gust data import' or 'gust data generate'; or a file "
+              "or folder of raw examples (plain, .gz or .zst), which are imported first, once" },
+    { .section = "data",
+      .name = "format",
+      .type = SETTING_CHOICE,
+      .choices = "libsvm|movielens|criteo|csv",
+      .otherwise = "found out from the first lines",
+      .help = "what raw examples look like" },
+    { .section = "data",
+      .name = "columns",
+      .type = SETTING_COLUMNS,
+      .otherwise = "found out from the names in the header",
+      .help = "columns of a CSV file by role (label, weight, numeric, categorical, user, item, "
+              "ignore), as in 'columns: { label: click, numeric: [age, price] }'" },
+    { .section = "data",
+      .name = "test",
+      .type = SETTING_PATH,
+      .otherwise = "a share of the examples, data.held_out",
+      .help = "file or folder of raw examples to measure quality on" },
+    { .section = "data",
+      .name = "held_out",
+      .type = SETTING_NUMBER,
+      .max = 0.99,
+      .fallback = "0.1",
+      .help = "share of the raw examples that is kept apart to measure quality on" },
+    { .section = "data",
+      .name = "scale",
+      .type = SETTING_CHOICE,
+      .choices = "none|minmax|log",
+      .otherwise = "log for criteo, minmax for csv",
+      .help = "what the numbers of raw examples become" },
+    { .section = "data",
+      .name = "labels",
+      .type = SETTING_CHOICE,
+      .choices = "classes|numbers",
+      .otherwise = "found out from the labels",
+      .help = "what the labels of raw examples are" },
+    { .section = "data",
+      .name = "hash_width",
+      .type = SETTING_COUNT,
+      .min = 1,
+      .max = 4294967296.0,
+      .fallback = "100000",
+      .help = "how many numbers the categories of raw examples are hashed into" },
+    { .section = "data",
+      .name = "hash_seed",
+      .type = SETTING_COUNT,
+      .fallback = "0",
+      .help = "seed of that hash: another one gives other collisions" },
+    { .section = "data",
+      .name = "bad_rows",
+      .type = SETTING_COUNT,
+      .otherwise = "a thousandth of the rows, or 100 if that is more",
+      .unit = "rows",
+      .help = "malformed rows that may be left out before importing stops" },
+    { .section = "data",
+      .name = "lanes",
+      .type = SETTING_COUNT,
+      .min = 1,
+      .max = LANES_MAX,
+      .otherwise = "1024 with users, 256 without",
+      .help = "slices that raw examples are cut into, a power of two; no more workers than that" },
+    { .section = "data",
+      .name = "cache",
+      .type = SETTING_PATH,
+      .fallback = ".gust/data",
+      .help = "folder that keeps what was imported" },
 
     /* ---- fleet ---- */
     { .section = "fleet",
@@ -169,7 +243,8 @@ static const struct setting settings[] = {
       .option = "batch",
       .prop = "batch",
       .help = "examples of one step, over all functions, so that the result does not depend on how "
-              "many share them; all examples when there are fewer. Give this or batch_per_worker" },
+              "many share them. Without it, small data sets get a batch that leaves fifty steps in "
+              "an epoch. Give this or batch_per_worker" },
     { .section = "training",
       .name = "batch_per_worker",
       .type = SETTING_COUNT,

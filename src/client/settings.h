@@ -24,6 +24,7 @@ enum setting_type {
     SETTING_DURATION, /* min and max in seconds */
     SETTING_SIZE,     /* min and max in bytes; a number alone is in MB */
     SETTING_MONEY,    /* min and max in dollars */
+    SETTING_COLUMNS,  /* columns by role: client/job_columns.h */
 };
 
 /* A section of the job file. */

@@ -89,8 +89,7 @@ static void a_file_becomes_a_tree_with_lines(void **state)
 static void line_ends_and_a_byte_order_mark_do_not_matter(void **state)
 {
     static const char *const same[] = { "a: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "a: 1\rb: 2",
-                                        "\xef\xbb\xbf"
-                                        "a: 1\r\nb: 2\n" };
+                                        "\357\273\277a: 1\r\nb: 2\n" };
     struct fixture *f = *state;
 
     for (size_t i = 0; i < ARRAY_SIZE(same); i++) {

@@ -22,7 +22,7 @@ refuse 2 "there is no command 'trian'" "$GUST" trian
 refuse 2 "there is no option --wrokers" "$GUST" train --data ml --wrokers 3
 refuse 2 "data FOLDER: is missing" "$GUST" train
 refuse 2 "'many' is not a whole number" "$GUST" train --data ml --workers many
-refuse 2 "there is no folder nothing-here" "$GUST" train --data nothing-here
+refuse 2 "cannot read nothing-here: No such file" "$GUST" train --data nothing-here
 [ ! -e nothing-here ] || fail "looking for a data set made a folder"
 refuse 2 "there is no 'forest'" "$GUST" train --data ml --model forest
 refuse 2 "labels of two classes" "$GUST" train --data ml --model logistic

@@ -75,8 +75,31 @@ import json
 r = json.load(open("bad.json"))
 assert not r["valid"] and [p["line"] for p in r["problems"]] == [1, 4, 5, 6, 8]' || fail "bad.json"
 
+# Raw files are imported once, and a data set takes no settings about raw files.
+{ echo user,item,rating; awk 'BEGIN { srand(1); for (i = 0; i < 3000; i++) print int(50 * rand()) "," int(40 * rand()) "," int(1 + 5 * rand()) }'; } >ratings.csv
+"$GUST" check --data ratings.csv --epochs 1 >check.txt || fail "check of raw data"
+grep -q "^Would import 'ratings.csv'" check.txt || fail "raw data: $(cat check.txt)"
+[ ! -e .gust ] || fail "checking imported"
+"$GUST" train --data ratings.csv --epochs 1 --out raw --quiet || fail "train on raw data"
+[ -s raw/model.safetensors ] && [ -d .gust/data ] || fail "nothing was imported"
+"$GUST" train --data ratings.csv --epochs 1 --out raw2 >out.txt 2>err.txt || fail "again: $(cat err.txt)"
+[ "$(ls .gust/data | wc -l)" = 1 ] || fail "imported twice: $(ls .gust/data)"
+cmp raw/model.safetensors raw2/model.safetensors || fail "the second import gave another model"
+refuse "data.format is about raw examples" "$GUST" train --data ml --set data.format=csv --out no
+refuse "missing.csv" "$GUST" check --data ratings.csv --set data.test=missing.csv
+
+# A job may start from a model: it is better at once than one that starts from nothing.
+"$GUST" train --data ml --epochs 1 --start a --set rank=8 --out warm --json >warm.json || fail "--start"
+"$GUST" train --data ml --epochs 1 --set rank=8 --out cold --json >cold.json || fail "cold"
+python3 -c '
+import json
+warm, cold = (json.load(open(n))["evaluations"][0]["loss_train"] for n in ("warm.json", "cold.json"))
+assert warm < cold, (warm, cold)' || fail "starting from a model did not help"
+refuse "cannot read the model" "$GUST" train --data ml --start nowhere --out no
+refuse "" "$GUST" train --data ml --start ratings.csv --out no
+
 # What data, model and fleet say to one another is checked too.
-refuse "there is no folder nothing" "$GUST" check job.yaml --data nothing
+refuse "data.path: .*nothing" "$GUST" check job.yaml --data nothing
 refuse "lanes" "$GUST" check job.yaml --workers 2000
 refuse "labels of two classes" "$GUST" check job.yaml --model logistic
 refuse "is more than the .* examples" "$GUST" check job.yaml --batch 1M

@@ -34,7 +34,7 @@ static void start_again(struct fixture *f)
     job_file_init(&f->file, &f->heap);
 }
 
-static void read(struct fixture *f, const char *text)
+static void describe(struct fixture *f, const char *text)
 {
     start_again(f);
     job_file_read(&f->file, slice_str(text), "job.yaml");
@@ -56,31 +56,31 @@ static void a_whole_job_is_understood(void **state)
     struct fixture *f = *state;
     const struct job *job = &f->file.job;
 
-    read(f, "model: { kind: factorisation, rank: 8 }\n"
-            "data: ratings\n"
-            "fleet:\n"
-            "  workers: 4\n"
-            "  memory: 1.5GB\n"
-            "  time-limit: 2m\n"
-            "training:\n"
-            "  batch_per_worker: 2k\n"
-            "  seed: 18446744073709551615\n"
-            "  evaluate_every: 10\n"
-            "optimiser:\n"
-            "  rate: 0.5\n"
-            "  decay_every:\n"
-            "stop.steps: 1M\n"
-            "stop:\n"
-            "  time: 1h30m\n"
-            "  target: 0.75\n"
-            "out: out/x\n");
+    describe(f, "model: { kind: factorisation, rank: 8 }\n"
+                "data: ratings\n"
+                "fleet:\n"
+                "  workers: 4\n"
+                "  memory: 1.5GB\n"
+                "  time-limit: 2m\n"
+                "training:\n"
+                "  batch_per_worker: 2k\n"
+                "  seed: 18446744073709551615\n"
+                "  evaluate_every: 10\n"
+                "optimiser:\n"
+                "  rate: 0.5\n"
+                "  decay_every:\n"
+                "stop.steps: 1M\n"
+                "stop:\n"
+                "  time: 1h30m\n"
+                "  target: 0.75\n"
+                "out: out/x\n");
     expect(f, 0, 13, "optimiser.decay_every: has no value");
     assert_int_equal(f->file.problems.count, 1);
     start_again(f);
-    read(f, "model: { kind: factorisation, rank: 8 }\ndata: ratings\nfleet:\n  workers: 4\n"
-            "  memory: 1.5GB\n  time-limit: 2m\ntraining:\n  batch_per_worker: 2k\n"
-            "  seed: 18446744073709551615\n  evaluate_every: 10\noptimiser:\n  rate: 0.5\n"
-            "stop.steps: 1M\nstop:\n  time: 1h30m\n  target: 0.75\nout: out/x\n");
+    describe(f, "model: { kind: factorisation, rank: 8 }\ndata: ratings\nfleet:\n  workers: 4\n"
+                "  memory: 1.5GB\n  time-limit: 2m\ntraining:\n  batch_per_worker: 2k\n"
+                "  seed: 18446744073709551615\n  evaluate_every: 10\noptimiser:\n  rate: 0.5\n"
+                "stop.steps: 1M\nstop:\n  time: 1h30m\n  target: 0.75\nout: out/x\n");
     assert_int_equal(job_file_check(&f->file), 0);
     assert_string_equal(f->file.model, "factorisation");
     assert_string_equal(f->file.data, "ratings");
@@ -107,7 +107,7 @@ static void the_data_alone_is_a_job(void **state)
 {
     struct fixture *f = *state;
 
-    read(f, "data: d\nfleet:\nstop: ~\n");
+    describe(f, "data: d\nfleet:\nstop: ~\n");
     assert_int_equal(job_file_check(&f->file), 0);
     assert_string_equal(f->file.model, "factorisation");
     assert_string_equal(f->file.out, "out");
@@ -123,19 +123,19 @@ static void all_mistakes_are_found_at_once(void **state)
 {
     struct fixture *f = *state;
 
-    read(f, "model: forest\n"
-            "workers: 4\n"
-            "fleet:\n"
-            "  wrokers: 3\n"
-            "  workers: 5000\n"
-            "  workers: 2\n"
-            "training: 12\n"
-            "optimiser: [adam]\n"
-            "stop:\n"
-            "  steps: [1, 2]\n"
-            "  time: {}\n"
-            "stop.epochs: 1\n"
-            "stop: &a 3\n");
+    describe(f, "model: forest\n"
+                "workers: 4\n"
+                "fleet:\n"
+                "  wrokers: 3\n"
+                "  workers: 5000\n"
+                "  workers: 2\n"
+                "training: 12\n"
+                "optimiser: [adam]\n"
+                "stop:\n"
+                "  steps: [1, 2]\n"
+                "  time: {}\n"
+                "stop.epochs: 1\n"
+                "stop: &a 3\n");
     assert_int_equal(job_file_check(&f->file), E_INVALID);
     expect(f, 0, 0, "data.path: is missing");
     expect(f, 1, 1, "model.kind: there is no 'forest'");
@@ -156,8 +156,8 @@ static void a_setting_given_in_two_ways_is_given_twice(void **state)
 {
     struct fixture *f = *state;
 
-    read(f, "data: d\nfleet:\n  time_limit: 1m\n  time-limit: 2m\nfleet.workers: 1\n"
-            "data.path: e\n");
+    describe(f, "data: d\nfleet:\n  time_limit: 1m\n  time-limit: 2m\nfleet.workers: 1\n"
+                "data.path: e\n");
     expect(f, 0, 4, "fleet.time_limit: is given again (first in line 3)");
     expect(f, 1, 6, "data.path: is given again (first in line 1)");
     assert_int_equal(f->file.problems.count, 2);
@@ -167,11 +167,11 @@ static void contradictions_are_told_with_both_places(void **state)
 {
     struct fixture *f = *state;
 
-    read(f, "data: d\nout: d/\n"
-            "model: logistic\n"
-            "model.rank: 3\n"
-            "training:\n  batch: 10\n  batch_per_worker: 5\n"
-            "optimiser:\n  kind: adam\n  accumulator: 1\n  decay: 2\n");
+    describe(f, "data: d\nout: d/\n"
+                "model: logistic\n"
+                "model.rank: 3\n"
+                "training:\n  batch: 10\n  batch_per_worker: 5\n"
+                "optimiser:\n  kind: adam\n  accumulator: 1\n  decay: 2\n");
     assert_int_equal(job_file_check(&f->file), E_INVALID);
     expect(f, 0, 2, "out.folder: 'd/' is the folder of the data");
     expect(f, 1, 4, "model.rank: has no meaning for 'logistic' (model.kind, line 3)");
@@ -185,8 +185,8 @@ static void options_override_the_file(void **state)
 {
     struct fixture *f = *state;
 
-    read(f, "data: d\nmodel: { kind: factorisation, rank: 9 }\nfleet: { workers: 8 }\n"
-            "training: { batch: 100 }\n");
+    describe(f, "data: d\nmodel: { kind: factorisation, rank: 9 }\nfleet: { workers: 8 }\n"
+                "training: { batch: 100 }\n");
     job_file_set(&f->file, setting_find("fleet.workers"), "3", "--workers");
     job_file_set(&f->file, setting_find("training.batch_per_worker"), "10", "--batch-per-worker");
     job_file_assign(&f->file, "model=logistic");
@@ -225,6 +225,70 @@ static void options_may_be_wrong_too(void **state)
     assert_int_equal(f->file.problems.count, 8);
 }
 
+static void raw_data_is_described_for_the_importer(void **state)
+{
+    struct fixture *f = *state;
+    struct import_options o;
+
+    describe(f, "data:\n"
+                "  path: clicks.csv\n"
+                "  format: csv\n"
+                "  columns:\n"
+                "    label: click\n"
+                "    numeric: [age, price]\n"
+                "    categorical: []\n"
+                "  test: more.csv\n"
+                "  scale: log\n"
+                "  hash_width: 1M\n"
+                "  bad-rows: 0\n"
+                "  lanes: 64\n");
+    assert_int_equal(job_file_check(&f->file), 0);
+    job_file_import(&f->file, &o);
+    assert_string_equal(o.columns, "label=click numeric=age,price categorical=");
+    assert_int_equal(o.format, TRANSFORM_CSV);
+    assert_true(o.scale_set && o.scale == SCALE_LOG);
+    assert_int_equal(o.test_count, 1);
+    assert_string_equal(o.tests[0], "more.csv");
+    assert_int_equal(o.hash_width, 1000000);
+    assert_int_equal(o.bad_rows, 0);
+    assert_int_equal(o.lanes, 64);
+    describe(f, "data: ratings.csv\n");
+    job_file_assign(&f->file, "data.columns=user=u item=i,label=r");
+    assert_int_equal(job_file_check(&f->file), 0);
+    job_file_import(&f->file, &o);
+    assert_string_equal(o.columns, "user=u item=i,label=r");
+    assert_int_equal(o.format, -1);
+    assert_false(o.scale_set);
+    assert_int_equal(o.test_count, 0);
+    assert_true(o.held_out == 0.1 && o.bad_rows == IMPORT_BAD_DEFAULT && o.lanes == 0);
+}
+
+static void columns_are_checked(void **state)
+{
+    struct fixture *f = *state;
+
+    describe(f, "data:\n"
+                "  path: x.csv\n"
+                "  columns:\n"
+                "    lable: click\n"
+                "    numeric: [age, in dollars]\n"
+                "    user:\n"
+                "    item: [[a]]\n");
+    job_file_assign(&f->file, "data.columns=click");
+    job_file_assign(&f->file, "data.columns=lable=click");
+    expect(f, 0, 4, "data.columns: 'lable' is no role; use label, weight");
+    expect(f, 1, 5, "cannot name a column with a blank");
+    expect(f, 2, 6, "data.columns: names no column");
+    expect(f, 3, 7, "and nothing deeper");
+    expect(f, 4, 0, "data.columns: begins with a role, as in label=click");
+    expect(f, 5, 0, "data.columns: 'lable' is no role");
+    assert_int_equal(f->file.problems.count, 6);
+    describe(f, "data: { path: x.csv, columns: { label: a }, held_out: 0.2, test: y.csv }\n");
+    assert_int_equal(job_file_check(&f->file), E_INVALID);
+    expect(f, 0, 1, "data.held_out: contradicts data.test (line 1)");
+    assert_int_equal(f->file.problems.count, 1);
+}
+
 static void what_is_not_a_job_file_is_refused(void **state)
 {
     static const struct {
@@ -245,7 +309,7 @@ static void what_is_not_a_job_file_is_refused(void **state)
     struct fixture *f = *state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        read(f, cases[i].text);
+        describe(f, cases[i].text);
         assert_int_equal(job_file_check(&f->file), E_INVALID);
         assert_int_equal(f->file.problems.count, 1);
         expect(f, 0, cases[i].line, cases[i].words);
@@ -264,6 +328,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(options_override_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_may_be_wrong_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(raw_data_is_described_for_the_importer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(columns_are_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_a_job_file_is_refused, set_up, tear_down),
     };
 

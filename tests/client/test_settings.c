@@ -166,8 +166,8 @@ static void suggestions_name_the_place(void **state)
     assert_string_equal(text, "; did you mean 'fleet.workers'?");
     setting_suggest(NULL, "modle", text, sizeof(text));
     assert_string_equal(text, "; did you mean 'model'?");
-    setting_suggest("stop", "xyzzy", text, sizeof(text));
-    assert_string_equal(text, "; there are epochs, steps, time, target");
+    setting_suggest("fleet", "xyzzy", text, sizeof(text));
+    assert_memory_equal(text, "; there are workers, memory, ", 29);
     setting_suggest(NULL, "xyzzy", text, 24);
     assert_int_equal(strlen(text), 23);
 }
