@@ -7,9 +7,27 @@
 #include <assert.h>
 
 #include "base/wire.h"
-#include "client/model_file.h"
+#include "client/ranking.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What opens also answers. Trainers leave memory to the heap, so this one has its own. */
+static void check_predictor(struct slice file)
+{
+    struct predictor p;
+    struct ranking r;
+    struct ranked best[4];
+    struct heap heap;
+
+    heap_init(&heap, 64 * MIB);
+    if (predictor_open(&p, &heap, file, NULL) == 0) {
+        if (ranking_open(&r, &p, NULL) == 0)
+            ranking_top(&r, predictor_row(&p, 0, 1), 4, NULL, best);
+        ranking_close(&r);
+        predictor_close(&p);
+    }
+    heap_release(&heap);
+}
 
 static void check(struct slice file, struct heap *heap)
 {
@@ -36,6 +54,7 @@ static void check(struct slice file, struct heap *heap)
                 assert(model_file_id(&m, k, r) != UINT32_MAX);
         model_file_close(&m);
     }
+    check_predictor(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -95,12 +95,12 @@ static int start_file(struct feed *f, struct error *err)
     int rc = next_line(f, &line, err);
 
     f->started = true;
-    if (rc)
+    if (rc || !line.data)
         return rc;
-    rc = transform_first_line(&f->file, line.data ? line : slice("", 0), &header, err);
+    rc = transform_first_line(&f->file, line, &header, err);
     if (rc)
         return fail(err, rc, "%s:1: %s", f->path, err ? err->text : "");
-    if (header && line.data)
+    if (header)
         take_line(f);
     return 0;
 }

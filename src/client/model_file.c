@@ -109,7 +109,8 @@ static int read_settings(struct model_file *m, struct error *err)
     for (unsigned i = 0; i < p->count; i++) {
         const char *key = p->items[i].key;
 
-        if (strncmp(key, prefix, sizeof(prefix) - 1) == 0 && strcmp(key, "setting.kernels") != 0)
+        if (strncmp(key, prefix, sizeof(prefix) - 1) == 0 && key[sizeof(prefix) - 1] &&
+            strcmp(key, "setting.kernels") != 0)
             props_set(&m->settings, key + sizeof(prefix) - 1, p->items[i].value);
     }
     m->transform = slice_str(transform);

@@ -89,6 +89,14 @@ int safetensors_header(const struct safetensor *tensors, unsigned count,
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+/* Whether Gust may have written the key; others may write what they like. */
+static bool is_own_key(const char *key)
+{
+    size_t size = strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+
+    return size > 0 && key[size] == 0;
+}
+
 static int read_metadata(struct safetensors *s, struct json_reader *r, struct error *err)
 {
     const char *key;
@@ -101,6 +109,8 @@ static int read_metadata(struct safetensors *s, struct json_reader *r, struct er
 
         if (r->failed)
             break;
+        if (!is_own_key(key))
+            continue;
         if (s->metadata.count == SAFETENSORS_METADATA_MAX)
             return fail(err, E_LIMIT, "there are more than %u metadata", SAFETENSORS_METADATA_MAX);
         if (props_find(&s->metadata, key))

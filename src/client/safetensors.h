@@ -48,7 +48,7 @@ int safetensors_header(const struct safetensor *tensors, unsigned count,
 /* A file that was read. */
 struct safetensors {
     struct heap *heap;
-    struct props metadata;
+    struct props metadata;      /* whose keys are letters, digits, '_', '-' and '.' */
     struct safetensor *tensors; /* in the order of the header */
     unsigned count;
 };

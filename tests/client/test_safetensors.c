@@ -105,6 +105,21 @@ static void headers_must_be_whole(void **state)
     refused("[]", 0, "no model");
 }
 
+static void metadata_of_other_programs_are_no_obstacle(void **state)
+{
+    struct safetensors s;
+    struct buf file;
+
+    (void)state;
+    file_of(&file, "{\"__metadata__\":{\"\":\"\",\"a: b\":\"1\",\"# c\":\"2\",\"format\":\"pt\"}}",
+            0);
+    assert_int_equal(safetensors_open(&s, &heap, buf_slice(&file), NULL), 0);
+    assert_int_equal(s.metadata.count, 1);
+    assert_string_equal(props_find(&s.metadata, "format"), "pt");
+    safetensors_close(&s);
+    buf_release(&file);
+}
+
 static void what_is_no_safetensors_file_is_said_to_be_none(void **state)
 {
     static const char *const foreign[] = { "", "PK\3\4", "userId,movieId,rating\n1,2,3\n",
@@ -146,6 +161,7 @@ int main(void)
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(places_and_shapes_must_agree),
         cmocka_unit_test(headers_must_be_whole),
+        cmocka_unit_test(metadata_of_other_programs_are_no_obstacle),
         cmocka_unit_test(what_is_no_safetensors_file_is_said_to_be_none),
         cmocka_unit_test(every_cut_is_noticed),
     };
