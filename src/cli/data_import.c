@@ -46,6 +46,7 @@ static int run(struct import_command *c, struct error *err)
         c->o.test_count = c->test.count;
         c->o.lanes = (uint32_t)c->lanes;
         c->o.threads = c->threads ? (unsigned)c->threads : data_threads();
+        c->o.memory_bytes = data_memory();
         c->o.replace = c->force;
         c->o.env = local_env_new(&f.heap);
         c->o.progress = data_progress_tell;

@@ -82,6 +82,14 @@ void data_progress_result(struct data_progress *p, const struct import_result *r
     fprintf(stderr, "\n");
 }
 
+size_t data_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    size_t all = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
+
+    return MIN(MAX(all / 8, 256 * MIB), 1024 * MIB);
+}
+
 unsigned data_threads(void)
 {
     cpu_set_t cpus;

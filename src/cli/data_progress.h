@@ -29,4 +29,7 @@ void data_progress_result(struct data_progress *p, const struct import_result *r
 /* Threads to import with: one per core, at most 16. */
 unsigned data_threads(void);
 
+/* Memory for examples while importing: an eighth of the machine's, 256 MiB to 1 GiB. */
+size_t data_memory(void);
+
 #endif
