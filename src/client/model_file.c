@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "data/format.h"
+#include "data/transform.h"
 #include "model/model.h"
 
 const char *model_file_ids_name(uint32_t column)
@@ -100,11 +101,28 @@ static int read_data(struct model_file *m, struct error *err)
     return rc ? fail(err, E_FORMAT, "its metadata make no sense: %s", err ? err->text : "") : 0;
 }
 
+static int read_transform(struct model_file *m, struct error *err)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const char *text = props_str(&m->file.metadata, "transform", "");
+
+    for (; *text; text++) {
+        const char *high = *text == '%' && text[1] ? strchr(digits, text[1]) : NULL;
+        const char *low = high && text[2] ? strchr(digits, text[2]) : NULL;
+        char byte = low ? (char)((high - digits) << 4 | (low - digits)) : *text;
+
+        if (*text == '%' && !low)
+            return fail(err, E_FORMAT, "its transform holds a '%%' without two digits");
+        buf_add(&m->transform, &byte, 1);
+        text += low ? 2 : 0;
+    }
+    return m->transform.failed ? fail(err, E_LIMIT, "its transform is too long") : 0;
+}
+
 static int read_settings(struct model_file *m, struct error *err)
 {
     const struct props *p = &m->file.metadata;
     static const char prefix[] = "setting.";
-    const char *transform = props_str(p, "transform", "");
 
     for (unsigned i = 0; i < p->count; i++) {
         const char *key = p->items[i].key;
@@ -113,7 +131,6 @@ static int read_settings(struct model_file *m, struct error *err)
             strcmp(key, "setting.kernels") != 0)
             props_set(&m->settings, key + sizeof(prefix) - 1, p->items[i].value);
     }
-    m->transform = slice_str(transform);
     return props_u64(&m->settings, "seed", 1, 0, UINT64_MAX, &m->seed, err);
 }
 
@@ -195,10 +212,12 @@ int model_file_open(struct model_file *m, struct heap *heap, struct slice file, 
     if (!err)
         err = &own;
     props_init(&m->settings, heap);
+    buf_init(&m->transform, heap, TRANSFORM_BYTES_MAX);
     rc = safetensors_open(&m->file, heap, file, err);
     rc = rc ? rc : find_kind(m, err);
     rc = rc ? rc : read_data(m, err);
     rc = rc ? rc : read_settings(m, err);
+    rc = rc ? rc : read_transform(m, err);
     rc = rc ? rc : check_tensors(m, err);
     if (rc)
         model_file_close(m);
@@ -210,6 +229,7 @@ void model_file_close(struct model_file *m)
     if (!m->heap)
         return;
     props_release(&m->settings);
+    buf_release(&m->transform);
     safetensors_close(&m->file);
     *m = (struct model_file){ 0 };
 }

@@ -10,8 +10,8 @@
  *   data_kind, data_id    what it was trained on
  *   data.dense ...    the facts of struct gust_data
  *   setting.rank ...  the job's settings
- *   transform         how raw lines become examples, as transform_encode() writes it; absent
- *                     when the data set was generated
+ *   transform         how raw lines become examples, as transform_encode() writes it, with %XX
+ *                     for '%' and bytes above 126; absent when the data set was generated
  *
  *   user_ids, item_ids      I64: row R of the users' tensors belongs to user user_ids[R]
  *   optimiser.GROUP.SLOT    state of the optimiser for a shared group, for warm starts
@@ -38,7 +38,7 @@ struct model_file {
     struct props settings; /* of the job that made it, but for `kernels`: any CPU will do */
     struct gust_data data; /* what it was trained on */
     uint64_t seed;
-    struct slice transform;          /* size 0: there is none */
+    struct buf transform;            /* as transform_encode() writes it; size 0: there is none */
     const char *ids[MODEL_KEYS_MAX]; /* of key columns; use model_file_id() */
 };
 

@@ -32,7 +32,7 @@ static int refuse(struct error *err)
 static int compare(const struct model_file *m, struct slice set, struct error *err)
 {
     struct transform a = { 0 }, b = { 0 };
-    int rc = transform_decode(&a, m->heap, m->transform, err);
+    int rc = transform_decode(&a, m->heap, buf_slice(&m->transform), err);
 
     rc = rc ? rc : transform_decode(&b, m->heap, set, err);
     if (!rc && !same_transform(&a, &b))

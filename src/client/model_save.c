@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "data/format.h"
+#include "data/transform.h"
 #include "worker/base.h"
 
 #define TENSORS_MAX (GUST_FIELDS_MAX + MODEL_KEYS_MAX + 2 * GUST_GROUPS_MAX)
@@ -97,17 +98,32 @@ static void describe_data(const struct gust_data *d, struct props *out)
     props_setf(out, "data.label_max", "%.17g", d->label_max);
 }
 
+/* Column names may be in any encoding, the file's header is UTF-8: other bytes become %XX. */
+static void escape(struct slice text, struct buf *out)
+{
+    const char *bytes = text.data;
+
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)bytes[i] > 126 || bytes[i] == '%')
+            buf_printf(out, "%%%02X", (unsigned char)bytes[i]);
+        else
+            buf_add(out, &bytes[i], 1);
+}
+
 /* The data set's transform as it stands there; data that was generated has none. */
 static int describe_transform(struct dataset *data, struct props *out, struct error *err)
 {
     struct error absent = { 0 };
-    struct buf text;
+    struct buf text, escaped;
     int rc;
 
-    buf_init(&text, out->heap, PROPS_MAX_BYTES);
+    buf_init(&text, out->heap, TRANSFORM_BYTES_MAX);
+    buf_init(&escaped, out->heap, 3 * TRANSFORM_BYTES_MAX + 1);
     rc = dataset_transform(data, &text, &absent);
-    if (!rc && text.size)
-        props_set(out, "transform", text.data);
+    escape(buf_slice(&text), &escaped);
+    if (!rc && escaped.size)
+        props_set(out, "transform", escaped.data);
+    buf_release(&escaped);
     buf_release(&text);
     return rc && rc != E_NOT_FOUND ? fail(err, rc, "%s", absent.text) : 0;
 }

@@ -28,7 +28,7 @@ static int open_transform(struct predictor *p, struct error *err)
 
     p->data = *d;
     if (p->model.transform.size)
-        rc = transform_decode(&p->transform, p->heap, p->model.transform, err);
+        rc = transform_decode(&p->transform, p->heap, buf_slice(&p->model.transform), err);
     else if (d->keys == 2 && d->ones == 2 && d->dense == 0 && !d->sparse)
         plain_ratings(&p->transform, p->heap);
     if (rc || !p->transform.heap)

@@ -112,6 +112,14 @@ awk '$1 < 0 || $1 > 1 { exit 1 } END { exit NR != 4000 }' p1 || fail "these are 
 "$GUST" predict --model soft-out --data clicks-new.csv | sort -u | tr '\n' ' ' | grep -q '^no yes $' ||
     fail "classes are not named"
 
+# Names and texts in any encoding survive the way through the model.
+printf 'gr\366\337e%%,x\n' >latin.csv
+for n in 1 2 3 4 5 6 7 8 9; do printf '\344b,%s\n\344%%c,%s\n' $((n % 2)) $((n / 5)); done >>latin.csv
+"$GUST" data import csv --in latin.csv --columns "$(printf 'label=x categorical=gr\366\337e%%')" --held-out 0 \
+    --out latin --quiet >/dev/null 2>err.txt || fail "import latin: $(cat err.txt)"
+"$GUST" train --data latin --model logistic --epochs 2 --out latin-out --quiet || fail "train latin"
+[ "$("$GUST" predict --model latin-out --data latin.csv | sort -u | wc -l)" = 2 ] || fail "predict latin"
+
 # ---- what is refused -------------------------------------------------------------------------------
 refuse 2 "model FILE is missing" "$GUST" predict --data bare.txt
 refuse 2 "say what to predict" "$GUST" predict --model $m
