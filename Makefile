@@ -112,6 +112,7 @@ $(B)/tests/%: $(B)/tests/%.o $(TEST_LIB) $(B)/libgust.a
 
 # These are read in by the assembler, which the lists of headers do not see.
 $(B)/src/client/prices.o: $(wildcard prices/*.yaml)
+$(B)/src/client/report_html.o: web/report.css
 
 # ---- set-up ---------------------------------------------------------------------------------
 

@@ -287,6 +287,46 @@ void json_skip(struct json_reader *r)
     }
 }
 
+double json_read_f64(struct json_reader *r)
+{
+    const char *from;
+    char text[64];
+
+    if (r->failed)
+        return 0;
+    blanks(r);
+    from = r->at;
+    if (from < r->end && *from != '-' && *from != 'n' && !is_digit(r)) {
+        wrong(r, "a number is expected");
+        return 0;
+    }
+    skip_plain(r);
+    if (r->failed)
+        return 0;
+    if (*from == 'n')
+        return NAN;
+    if ((size_t)(r->at - from) >= sizeof(text)) {
+        wrong(r, "a number is too long");
+        return 0;
+    }
+    snprintf(text, sizeof(text), "%.*s", (int)(r->at - from), from);
+    return strtod(text, NULL);
+}
+
+bool json_read_bool(struct json_reader *r)
+{
+    const char *from;
+
+    if (r->failed)
+        return false;
+    blanks(r);
+    from = r->at;
+    if (from == r->end || (*from != 't' && *from != 'f'))
+        return wrong(r, "true or false is expected");
+    skip_plain(r);
+    return !r->failed && *from == 't';
+}
+
 bool json_done(struct json_reader *r)
 {
     if (r->failed)

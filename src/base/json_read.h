@@ -48,6 +48,9 @@ bool json_next(struct json_reader *r);
 const char *json_read_str(struct json_reader *r);
 /* A whole number below 2^64; 0 on failure. */
 uint64_t json_read_u64(struct json_reader *r);
+/* Any number; null, which stands for what is not finite, is NaN. 0 on failure. */
+double json_read_f64(struct json_reader *r);
+bool json_read_bool(struct json_reader *r);
 /* Any value. */
 void json_skip(struct json_reader *r);
 

@@ -1,26 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gust train: one job on the embedded default, from a data set to a model and a bill. */
+/* gust train: one job on the embedded default, from data to a model, a report and a bill. */
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/job_args.h"
 #include "cli/job_data.h"
+#include "cli/job_folder.h"
 #include "cli/model_command.h"
+#include "cli/progress.h"
+#include "cli/result.h"
 #include "cli/text.h"
-#include "client/session.h"
+#include "cli/wrap.h"
+#include "client/record.h"
 #include "platform/local_env.h"
 
 /* Ctrl-C: the first asks the job to stop and save, the second ends the program. */
 static volatile sig_atomic_t interrupt_count;
 
-static void on_interrupt(int signal_number)
+static void on_interrupt(int signal_number UNUSED)
 {
-    (void)signal_number;
     if (++interrupt_count > 1)
         _exit(130);
+}
+
+/* Other programs send SIGTERM where a person presses Ctrl-C, and terminals SIGHUP when they close.
+ */
+static void catch_interrupts(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action = { .sa_handler = on_interrupt }, before;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        /* What nohup has ignored stays so. */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
 }
 
 struct train {
@@ -28,157 +45,134 @@ struct train {
     struct job_file file;       /* what is to be done */
     struct model_command start; /* a model to start from, if there is one */
     struct session session;
+    struct record record;
+    struct display display;
+    struct run run;
+    struct bill bill;
+    bool saved; /* there is a model */
 };
+
+/* ---- what is shown and recorded while it runs ---- */
+
+static void on_ready(void *arg, double start_seconds)
+{
+    struct train *t = arg;
+
+    events_ready(&t->record.events, start_seconds);
+}
+
+static void on_progressed(void *arg, const struct progress *p)
+{
+    struct train *t = arg;
+
+    events_steps(&t->record.events, p);
+    display_progress(&t->display, p);
+}
+
+static void on_evaluated(void *arg, const struct evaluation *e)
+{
+    struct train *t = arg;
+
+    events_evaluation(&t->record.events, e);
+    display_evaluation(&t->display, e);
+}
+
+static void on_based(void *arg, uint64_t step, double seconds)
+{
+    struct train *t = arg;
+
+    events_base(&t->record.events, step, seconds);
+}
+
+static void on_stopping(void *arg, enum run_end why, uint64_t step)
+{
+    struct train *t = arg;
+
+    events_stop(&t->record.events, why, step);
+    display_stopping(&t->display, why);
+}
+
+static void on_exited(void *arg, uint32_t rank, const struct platform_exit *e)
+{
+    struct train *t = arg;
+
+    events_exit(&t->record.events, rank, e);
+}
+
+/* ---- what is printed before and after ---- */
+
+static void print_wrapped(struct buf *sentence)
+{
+    struct buf lines;
+
+    buf_init(&lines, sentence->heap, 64 * KIB);
+    wrap(&lines, sentence->data, 0, 0);
+    printf("%s", lines.data);
+    buf_release(&lines);
+}
 
 static void print_header(const struct train *t)
 {
     const struct session *s = &t->session;
     const struct gust_data *d = &s->data.data;
-
-    printf("Training %s on %s examples", t->file.model, text_count(d->rows).s);
-    if (d->keys >= 2)
-        printf(" (%s x %s)", text_count(d->key_rows[0]).s, text_count(d->key_rows[1]).s);
-    printf(" with %" PRIu32 " function%s of %" PRIu32 " MB\n", t->file.job.fleet.workers,
-           t->file.job.fleet.workers == 1 ? "" : "s", t->file.job.fleet.memory_mb);
-    printf("A function needs %s: parameters %s, optimiser %s, private rows %s, contributions %s,\n"
-           "minibatches %s, data blocks %s, exchange %s, program %s\n\n",
-           text_bytes((double)s->need.total).s, text_bytes((double)s->need.shared).s,
-           text_bytes((double)s->need.state).s, text_bytes((double)s->need.private_rows).s,
-           text_bytes((double)s->need.parts).s, text_bytes((double)s->need.minibatches).s,
-           text_bytes((double)s->need.blocks).s, text_bytes((double)s->need.window).s,
-           text_bytes((double)s->need.rest).s);
-    printf("%8s %9s %10s %12s", "epoch", "step", "time", "train loss");
-    for (unsigned i = 0; i < s->blueprint.metric_count; i++)
-        printf(" %12s", s->blueprint.trainer->metrics[i].name);
-    printf("\n");
-    fflush(stdout);
-}
-
-static void on_evaluated(void *arg, const struct evaluation *e)
-{
-    const struct train *t = arg;
-
-    if (t->quiet || t->json)
-        return;
-    printf("%8.2f %9s %10s %12.5f", e->epoch, text_count(e->step).s, text_seconds(e->seconds).s,
-           e->loss_train);
-    for (unsigned i = 0; i < t->session.blueprint.metric_count; i++)
-        printf(" %12.5f", e->values[i]);
-    printf("\n");
-    fflush(stdout);
-}
-
-static const char *end_text(const struct run *run)
-{
-    switch (run->end) {
-    case RUN_LIMIT:
-        return "limit";
-    case RUN_TARGET:
-        return "target";
-    case RUN_INTERRUPTED:
-        return "interrupted";
-    case RUN_FAILED:
-        return "failed";
-    }
-    return "?";
-}
-
-static void print_result(const struct train *t, const struct run *run, bool saved)
-{
-    const struct session *s = &t->session;
-    struct bill bill = meter_bill(&s->meter);
-    const struct evaluation *last =
-        run->evaluation_count ? &run->evaluations[run->evaluation_count - 1] : NULL;
-
-    printf("\n%s", run->end == RUN_TARGET        ? "Reached the target"
-                   : run->end == RUN_INTERRUPTED ? "Stopped"
-                   : run->end == RUN_FAILED      ? "Failed"
-                                                 : "Done");
-    if (last)
-        printf(": %s %.5f", s->blueprint.trainer->metrics[0].name, last->values[0]);
-    printf(" after %.2f epochs, %s steps\n", run->epochs, text_count(run->steps).s);
-    printf("Time    %s training, %s in all (%s until all functions were ready)\n",
-           text_seconds(run->seconds).s, text_seconds(run->wall_seconds).s,
-           text_seconds(run->start_seconds).s);
-    if (run->seconds > 0)
-        printf("Speed   %s examples/s, of which in the trainer %s examples/s per function\n",
-               text_short((double)run->examples / run->seconds).s, text_short(run->compute_rate).s);
-    printf("Memory  %s resident in the largest function, %s of %" PRIu32 " MB planned\n",
-           text_bytes((double)run->peak_bytes_max).s, text_bytes((double)s->need.total).s,
-           t->file.job.fleet.memory_mb);
-    if (saved)
-        printf("Model   %s/model.safetensors\n", t->file.out);
-    printf("Bill    %s as if on %s (%" PRIu64 " invocations, %.3f GB-s; prices of %s)\n",
-           text_usd(bill.total_usd).s, s->prices.name, s->meter.invocations, s->meter.gb_seconds,
-           s->prices.date);
-}
-
-static void json_result(const struct train *t, const struct run *run, struct json *w)
-{
-    const struct session *s = &t->session;
-    struct bill bill = meter_bill(&s->meter);
-
-    json_open(w, NULL, '{');
-    json_str(w, "model", t->file.model);
-    json_str(w, "end", end_text(run));
-    json_u64(w, "steps", run->steps);
-    json_f64(w, "epochs", run->epochs);
-    json_f64(w, "seconds_training", run->seconds);
-    json_f64(w, "seconds_start", run->start_seconds);
-    json_f64(w, "seconds_wall", run->wall_seconds);
-    json_u64(w, "examples", run->examples);
-    json_f64(w, "examples_per_second_in_trainer", run->compute_rate);
-    json_u64(w, "need_bytes", s->need.total);
-    json_u64(w, "peak_bytes", run->peak_bytes_max);
-    json_f64(w, "bill_usd", bill.total_usd);
-    json_open(w, "evaluations", '[');
-    for (unsigned i = 0; i < run->evaluation_count; i++) {
-        const struct evaluation *e = &run->evaluations[i];
-
-        json_open(w, NULL, '{');
-        json_u64(w, "step", e->step);
-        json_f64(w, "epoch", e->epoch);
-        json_f64(w, "seconds", e->seconds);
-        json_f64(w, "loss_train", e->loss_train);
-        for (unsigned m = 0; m < s->blueprint.metric_count; m++)
-            json_f64(w, s->blueprint.trainer->metrics[m].name, e->values[m]);
-        json_close(w);
-    }
-    json_close(w);
-    json_close(w);
-}
-
-static void print_json(struct train *t, const struct run *run)
-{
-    struct json w;
     struct buf text;
 
-    buf_init(&text, t->session.heap, 16 * MIB);
-    json_init(&w, &text);
-    json_result(t, run, &w);
-    printf("%s\n", text.data);
+    buf_init(&text, s->heap, 64 * KIB);
+    buf_printf(&text, "Training %s on %s examples", t->file.model, text_count(d->rows).s);
+    if (d->keys >= 2)
+        buf_printf(&text, " (%s x %s)", text_count(d->key_rows[0]).s, text_count(d->key_rows[1]).s);
+    buf_printf(&text, " with %" PRIu32 " function%s of %" PRIu32 " MB, of which %s needs %s",
+               t->file.job.fleet.workers, t->file.job.fleet.workers == 1 ? "" : "s",
+               t->file.job.fleet.memory_mb, t->file.job.fleet.workers == 1 ? "it" : "each",
+               text_bytes((double)s->need.total).s);
+    print_wrapped(&text);
+    printf("\n");
     buf_release(&text);
 }
 
-/* The folder must be new, or one of ours. */
-static int check_out(const struct train *t, struct error *err)
+static unsigned core_count(void)
 {
-    char path[1024];
+    cpu_set_t cpus;
 
-    snprintf(path, sizeof(path), "%s/model.safetensors", t->file.out);
-    if (!t->force && access(path, F_OK) == 0)
-        return fail(err, E_EXISTS, "'%s' exists; choose another --out, or --force to replace it",
-                    path);
-    return 0;
+    return sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? 0 : (unsigned)CPU_COUNT(&cpus);
 }
 
-static int train(struct train *t, struct env *env, struct heap *heap, struct run *run, bool *saved,
-                 struct error *err)
+static void print_bill(const struct train *t)
 {
-    struct listener listener = { .arg = t, .evaluated = on_evaluated };
-    char data[JOB_DATA_PATH_MAX];
-    struct error again;
-    int rc = check_out(t, err);
+    const struct fleet *fleet = &t->file.job.fleet;
+    struct buf text;
+
+    buf_init(&text, t->session.heap, 64 * KIB);
+    bill_write(&t->bill, true, &text);
+    printf("\n%s", text.data);
+    buf_reset(&text);
+    if (bill_crowded(&t->session.prices, fleet->workers, fleet->memory_mb, core_count(), &text))
+        print_wrapped(&text);
+    buf_release(&text);
+}
+
+static void print_result(const struct train *t)
+{
+    struct summary summary;
+
+    if (summary_read(&summary, buf_slice(&t->record.summary), NULL) == 0) {
+        printf("\n");
+        result_print(&summary, summary.status, t->file.out);
+        print_bill(t);
+    }
+    summary_release(&summary);
+}
+
+/* ---- the run ---- */
+
+/* Everything up to the first function. */
+static int prepare(struct train *t, struct env *env, struct heap *heap, struct error *err)
+{
+    char data[JOB_DATA_PATH_MAX], now[32];
+    struct record_client client = { .version = GUST_VERSION };
+    struct tm utc;
+    time_t seconds = time(NULL);
+    int rc = job_folder_check_free(t->file.out, t->force, err);
 
     if (!rc && t->file.start)
         rc = model_command_open(&t->start, t->file.start, err);
@@ -191,32 +185,69 @@ static int train(struct train *t, struct env *env, struct heap *heap, struct run
         rc = job_file_fit(&t->file, &t->session, err);
     if (rc)
         return rc;
-    if (!t->quiet && !t->json)
-        print_header(t);
-    rc = session_train(&t->session, &t->file.job, &listener, &interrupt_count, run, err);
-    if (run->has_base) {
-        int save = session_save(&t->session, run, rc ? &again : err);
+    strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    client.time = heap_strdup(heap, now);
+    client.pid = (uint64_t)getpid();
+    client.pid_started = process_started(client.pid);
+    return record_begin(&t->record, &t->file, &t->session, &client, err);
+}
 
-        *saved = save == 0;
-        rc = rc ? rc : save;
-    }
+static int save(struct train *t, struct error *err)
+{
+    int rc = session_save(&t->session, &t->run, err);
+
+    t->saved = rc == 0;
+    if (t->saved)
+        events_saved(&t->record.events, t->run.base_step, MODEL_NAME);
     return rc;
 }
 
-static int finish(struct train *t, struct run *run, bool saved, int rc, const struct error *err)
+/* The bill, and all files beside the model. FAILED is the sentence of a failure, or NULL. */
+static int conclude(struct train *t, const char *failed, struct error *err)
 {
-    if (run->steps > 0 && t->json)
-        print_json(t, run);
-    else if (run->steps > 0 && !t->quiet)
-        print_result(t, run, saved);
+    const struct fleet *fleet = &t->file.job.fleet;
+    struct record_end end = { .run = &t->run, .bill = &t->bill, .saved = t->saved };
+
+    end.error = failed;
+    t->bill = meter_bill(&t->session.meter);
+    bill_compare(&t->bill, fleet->workers, fleet->memory_mb, (uint64_t)(t->run.wall_seconds * 1e3));
+    return record_finish(&t->record, &end, err);
+}
+
+static int train(struct train *t, struct env *env, struct error *err)
+{
+    const struct listener listener = { .arg = t,
+                                       .ready = on_ready,
+                                       .progressed = on_progressed,
+                                       .evaluated = on_evaluated,
+                                       .based = on_based,
+                                       .stopping = on_stopping,
+                                       .exited = on_exited };
+    struct error other = { 0 };
+    int rc, next = 0;
+
+    display_open(&t->display, env, t->session.blueprint.trainer->metrics, t->file.job.patience,
+                 t->quiet || t->json);
+    display_begin(&t->display, t->file.job.fleet.workers);
+    rc = session_train(&t->session, &t->file.job, &listener, &interrupt_count, &t->run, err);
+    if (t->run.has_base)
+        next = save(t, rc ? &other : err);
+    display_end(&t->display);
+    rc = rc ? rc : next;
+    next = conclude(t, rc ? err->text : NULL, rc ? &other : err);
+    return rc ? rc : next;
+}
+
+static int exit_status(const struct train *t, int rc, const struct error *err)
+{
     if (rc) {
         fprintf(stderr, "gust train: %s%s\n", err->text,
-                run->has_base && saved ? "; the model of the last complete state was saved" : "");
+                t->saved ? "; the model of the last complete state was saved" : "");
         return error_exit_status(rc);
     }
-    if (run->end == RUN_INTERRUPTED)
+    if (t->run.end == RUN_INTERRUPTED)
         return 130;
-    if (t->file.job.has_target && run->end != RUN_TARGET) {
+    if (t->file.job.has_target && t->run.end != RUN_TARGET) {
         fprintf(stderr, "gust train: the target was not reached; the model is saved\n");
         return 3;
     }
@@ -226,16 +257,22 @@ static int finish(struct train *t, struct run *run, bool saved, int rc, const st
 /* From a checked job to an exit status. */
 static int run_job(struct train *t, struct heap *heap)
 {
-    struct sigaction action = { .sa_handler = on_interrupt };
     struct env *env = local_env_new(heap);
-    struct run run = { .end = RUN_FAILED };
     struct error err = { 0 };
-    bool saved = false;
     int rc;
 
-    sigaction(SIGINT, &action, NULL);
-    rc = train(t, env, heap, &run, &saved, &err);
-    rc = finish(t, &run, saved, rc, &err);
+    catch_interrupts();
+    rc = prepare(t, env, heap, &err);
+    if (!rc && !t->quiet && !t->json)
+        print_header(t);
+    if (!rc)
+        rc = train(t, env, &err);
+    if (t->run.steps > 0 && t->json)
+        printf("%s", t->record.summary.data);
+    else if (t->run.steps > 0 && !t->quiet)
+        print_result(t);
+    rc = exit_status(t, rc, &err);
+    record_close(&t->record);
     session_close(&t->session);
     model_command_close(&t->start);
     local_env_free(env);
@@ -246,7 +283,8 @@ int cmd_train(int argc, char **argv)
 {
     struct train t = { 0 };
     const struct arg own[] = {
-        { "force", ARG_FLAG, &t.force, NULL, "replace a model that is there" },
+        { "force", ARG_FLAG, &t.force, NULL,
+          "replace a model that is there, or use a folder with other files in it" },
         { "quiet", ARG_FLAG, &t.quiet, NULL, "print nothing but errors" },
         { "json", ARG_FLAG, &t.json, NULL, "print one JSON object at the end" },
         { NULL },

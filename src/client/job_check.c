@@ -151,6 +151,7 @@ static void fill_job(struct job_file *f)
         .seconds_max = number(f, "stop.time").number,
         .has_target = target->given,
         .target = target->number,
+        .patience = count32(f, "stop.patience"),
         .evaluate_every = number(f, "training.evaluate_every").count,
         .timeout_ms = (uint64_t)(number(f, "fleet.time_limit").number * 1000),
     };

@@ -24,6 +24,12 @@
 /* Bases may take one part in so many of the time. */
 #define BASE_COST_INVERSE 100
 
+/* Sealed bases at once: the best, the newest, and any that wait for their evaluation. */
+#define KEPT_MAX TALLY_OPEN_MAX
+
+/* Speed is what was done in so much training. */
+#define SPEED_OVER_NS (500 * NS_PER_MS)
+
 enum state { STARTING, RUNNING, STOPPING, ENDED, FAILED };
 
 struct member {
@@ -55,11 +61,29 @@ struct scheduler {
     struct report *report; /* the one being read */
     unsigned evaluation_room;
 
+    /* With patience, the base of the best evaluation is kept beside the newest. */
+    uint64_t kept[KEPT_MAX]; /* sealed bases, in order of their steps */
+    unsigned kept_count;
+
     double loss_sum, weight_sum; /* since the last evaluation */
+    uint64_t evaluated_step;     /* of the last complete evaluation */
     uint64_t clock_ns;           /* highest training clock reported by rank 0 */
+
+    /* Speed of late: from a mark that moves on when it is old. */
+    uint64_t mark_step, mark_ns;
+    double steps_per_second;
 };
 
-/* ---- starting ----------------------------------------------------------------------------- */
+const char *run_end_text(enum run_end end)
+{
+    static const char *const texts[] = { [RUN_LIMIT] = "limit",
+                                         [RUN_TARGET] = "target",
+                                         [RUN_PATIENCE] = "patience",
+                                         [RUN_INTERRUPTED] = "interrupted",
+                                         [RUN_FAILED] = "failed" };
+
+    return texts[end];
+}
 
 void scheduler_layout(const struct blueprint *b, const struct job *job, struct params_layout *out)
 {
@@ -91,6 +115,58 @@ static void count_steps(struct scheduler *s)
     s->steps_limit = limit;
 }
 
+/* ---- bases --------------------------------------------------------------------------------- */
+
+/* The evaluation before STEP, or NULL while there is none. */
+static const struct evaluation *evaluation_at(const struct scheduler *s, uint64_t step)
+{
+    for (unsigned i = s->run->evaluation_count; i > 0; i--)
+        if (s->run->evaluations[i - 1].step == step)
+            return &s->run->evaluations[i - 1];
+    return NULL;
+}
+
+/*
+ * Delete the bases that nobody will want: all but the newest. With patience, that of the best
+ * evaluation and those whose evaluation is not known yet stay, too.
+ */
+static int drop_bases(struct scheduler *s, struct error *err)
+{
+    const struct run *run = s->run;
+    bool patient = s->job->patience > 0;
+    uint64_t newest = s->kept[s->kept_count - 1], chosen = newest;
+    unsigned left = 0;
+    int rc = 0;
+
+    for (unsigned i = 0; i < s->kept_count; i++) {
+        uint64_t step = s->kept[i];
+        const struct evaluation *e = patient ? evaluation_at(s, step) : NULL;
+        bool best = e && e == &run->evaluations[run->best];
+
+        if (best)
+            chosen = step;
+        if (step == newest || best || (patient && !e))
+            s->kept[left++] = step;
+        else if (!rc)
+            rc = base_delete(s->o->objects, s->o->heap, step, err);
+    }
+    s->kept_count = left;
+    s->run->base_step = chosen;
+    return rc;
+}
+
+/* Base STEP is complete. */
+static int keep_base(struct scheduler *s, uint64_t step, struct error *err)
+{
+    if (s->kept_count == KEPT_MAX)
+        return fail(err, E_LIMIT, "%u states wait for their evaluation", s->kept_count);
+    s->kept[s->kept_count++] = step;
+    s->run->has_base = true;
+    return drop_bases(s, err);
+}
+
+/* ---- starting ----------------------------------------------------------------------------- */
+
 /* The job in its store, without what an earlier run in the same place left. */
 static int put_job(struct scheduler *s, struct error *err)
 {
@@ -104,7 +180,8 @@ static int put_job(struct scheduler *s, struct error *err)
         rc = objects_put(s->o->objects, "job", buf_slice(&text), err);
     if (!rc && s->job->model.size) {
         rc = warm_start_write(s->o->blueprint, s->job->model, s->o->objects, NULL, err);
-        s->run->has_base = rc == 0;
+        if (!rc)
+            rc = keep_base(s, 0, err);
     }
     buf_release(&text);
     return rc;
@@ -160,6 +237,19 @@ static int publish_control(struct scheduler *s, struct error *err)
                       &s->control_version, err);
 }
 
+/*
+ * Where a decision hangs on evaluations, steps are planned no further than one evaluation more
+ * than there are results of.
+ */
+static uint64_t decision_limit(const struct scheduler *s)
+{
+    uint64_t every = s->job->evaluate_every, limit = s->steps_limit;
+
+    if (s->job->has_target && every > 0)
+        limit = MIN(limit, s->evaluated_step / every * every + 2 * every);
+    return limit;
+}
+
 /* Everyone is ready: the first plan. */
 static int begin_steps(struct scheduler *s, struct error *err)
 {
@@ -175,7 +265,7 @@ static int begin_steps(struct scheduler *s, struct error *err)
                                  .hash_every = s->job->hash_every };
     for (uint32_t r = 0; r < s->workers; r++)
         c->attempts[r] = 1;
-    c->horizon = MIN((uint64_t)WINDOW_FIRST, s->steps_limit);
+    c->horizon = MIN((uint64_t)WINDOW_FIRST, decision_limit(s));
     s->state = RUNNING;
     s->ready_at = env_now(s->o->env);
     s->run->start_seconds = (double)(s->ready_at - s->began) / NS_PER_S;
@@ -198,6 +288,8 @@ static int plan_stop(struct scheduler *s, enum run_end why, struct error *err)
     c->plans[c->plan_count++] = stop;
     s->run->end = why;
     s->state = STOPPING;
+    if (s->o->listener && s->o->listener->stopping)
+        s->o->listener->stopping(s->o->listener->arg, why, stop.from);
     return publish_control(s, err);
 }
 
@@ -217,15 +309,16 @@ static uint64_t steps_done(const struct scheduler *s)
  */
 static int extend_plan(struct scheduler *s, struct error *err)
 {
-    uint64_t done = steps_done(s), window = WINDOW_FIRST, horizon;
+    uint64_t done = steps_done(s), window = WINDOW_FIRST, horizon, limit = decision_limit(s);
     uint64_t now = env_now(s->o->env);
 
     if (s->control->horizon == s->steps_limit)
         return plan_stop(s, RUN_LIMIT, err);
     if (done > 0)
         window = MAX(window, done * WINDOW_NS / MAX(now - s->ready_at, 1u));
-    horizon = MIN(done + window, s->steps_limit);
-    if (horizon < s->control->horizon + MIN(window / 4, s->steps_limit - s->control->horizon))
+    horizon = MIN(done + window, limit);
+    if (horizon <= s->control->horizon ||
+        (horizon < limit && horizon < s->control->horizon + window / 4))
         return 0;
     s->control->horizon = horizon;
     return publish_control(s, err);
@@ -252,6 +345,16 @@ static double epoch_of(const struct scheduler *s, uint64_t step)
     return (double)step / (double)s->steps_per_epoch;
 }
 
+/* Whether A is better than B; anything is better than what is not a number. */
+static bool better(const struct scheduler *s, double a, double b)
+{
+    const struct gust_metric *m = s->o->blueprint->trainer->metrics;
+
+    if (isnan(a) || isnan(b))
+        return !isnan(a);
+    return m[0].higher_is_better ? a > b : a < b;
+}
+
 static void remember_evaluation(struct scheduler *s, const struct evaluation *e)
 {
     struct run *run = s->run;
@@ -267,6 +370,8 @@ static void remember_evaluation(struct scheduler *s, const struct evaluation *e)
         s->evaluation_room = room;
     }
     run->evaluations[run->evaluation_count++] = *e;
+    if (better(s, e->values[0], run->evaluations[run->best].values[0]))
+        run->best = run->evaluation_count - 1;
 }
 
 static bool reached(const struct scheduler *s, double value)
@@ -276,6 +381,21 @@ static bool reached(const struct scheduler *s, double value)
     if (!s->job->has_target)
         return false;
     return m[0].higher_is_better ? value >= s->job->target : value <= s->job->target;
+}
+
+/* After an evaluation: whether this was the last one needed. */
+static int judge(struct scheduler *s, const struct evaluation *e, struct error *err)
+{
+    unsigned since = s->run->evaluation_count - 1 - s->run->best;
+    int rc = s->job->patience && s->kept_count ? drop_bases(s, err) : 0;
+
+    if (rc || s->state != RUNNING)
+        return rc;
+    if (reached(s, e->values[0]))
+        return plan_stop(s, RUN_TARGET, err);
+    if (s->job->patience && since >= s->job->patience)
+        return plan_stop(s, RUN_PATIENCE, err);
+    return 0;
 }
 
 static int on_eval(struct scheduler *s, struct error *err)
@@ -300,12 +420,11 @@ static int on_eval(struct scheduler *s, struct error *err)
     e.loss_train = entry->note;
     tally_free_entry(entry);
     b->trainer->score(b->self, sums, e.values);
+    s->evaluated_step = e.step;
     remember_evaluation(s, &e);
     if (s->o->listener && s->o->listener->evaluated)
         s->o->listener->evaluated(s->o->listener->arg, &e);
-    if (s->state == RUNNING && reached(s, e.values[0]))
-        return plan_stop(s, RUN_TARGET, err);
-    return 0;
+    return judge(s, &e, err);
 }
 
 /*
@@ -319,6 +438,9 @@ static int space_bases(struct scheduler *s, uint64_t base_ns, struct error *err)
     uint64_t steps = MAX(s->run->steps, 1u), step_ns = MAX(s->clock_ns / steps, 1u);
     uint64_t wanted = BASE_COST_INVERSE * base_ns / step_ns, every = s->job->base_every;
 
+    /* The best state can only be kept if every evaluation has one. */
+    if (s->job->patience)
+        return 0;
     if (s->state != RUNNING || every == 0 || wanted <= plan.base_every)
         return 0;
     plan.base_every = (wanted + every - 1) / every * every;
@@ -350,16 +472,16 @@ static int on_base(struct scheduler *s, struct error *err)
         return 0;
     took_ns = (uint64_t)entry->note;
     tally_free_entry(entry);
-    if (s->run->has_base && s->run->base_step >= step)
+    if (s->kept_count && s->kept[s->kept_count - 1] >= step)
         return 0;
     rc = base_seal(objects, s->o->heap, step, s->workers, s->o->blueprint->fingerprint, err);
-    if (!rc && s->run->has_base)
-        rc = base_delete(objects, s->o->heap, s->run->base_step, err);
+    if (!rc)
+        rc = keep_base(s, step, err);
     if (rc)
         return rc;
-    s->run->has_base = true;
-    s->run->base_step = step;
     s->control->floor = step;
+    if (s->o->listener && s->o->listener->based)
+        s->o->listener->based(s->o->listener->arg, step, (double)took_ns / NS_PER_S);
     return space_bases(s, took_ns, err);
 }
 
@@ -379,6 +501,57 @@ static int on_hash(struct scheduler *s, struct error *err)
                 "rank %u's parameters differ from rank 0's before step %" PRIu64
                 ": this should never happen and the result cannot be trusted",
                 odd, s->report->step);
+}
+
+/* Steps per second of training, of late. */
+static double speed(struct scheduler *s)
+{
+    uint64_t passed = s->clock_ns - s->mark_ns;
+
+    /* Before the first stretch is over, what there is of it. */
+    if (passed > 0 && (passed >= SPEED_OVER_NS || s->mark_ns == 0))
+        s->steps_per_second = (double)(s->run->steps - s->mark_step) * NS_PER_S / (double)passed;
+    if (passed >= SPEED_OVER_NS) {
+        s->mark_step = s->run->steps;
+        s->mark_ns = s->clock_ns;
+    }
+    return s->steps_per_second;
+}
+
+/* How near the nearest limit is. */
+static void fill_outlook(struct scheduler *s, struct progress *p)
+{
+    double steps = (double)s->run->steps, per_second = speed(s);
+
+    p->rate = per_second * (double)s->o->blueprint->data->rows[DATASET_TRAIN] /
+              (double)s->steps_per_epoch;
+    p->seconds_left = INFINITY;
+    if (s->steps_limit != UINT64_MAX) {
+        p->share = steps / (double)s->steps_limit;
+        if (per_second > 0)
+            p->seconds_left = ((double)s->steps_limit - steps) / per_second;
+    }
+    if (s->job->seconds_max > 0) {
+        p->share = MAX(p->share, MIN(p->seconds / s->job->seconds_max, 1.0));
+        p->seconds_left = MIN(p->seconds_left, MAX(s->job->seconds_max - p->seconds, 0.0));
+    }
+}
+
+static void tell_progress(struct scheduler *s)
+{
+    const struct run *run = s->run;
+    uint64_t ms = (env_now(s->o->env) - s->began) / NS_PER_MS;
+    struct progress p = { .step = run->steps,
+                          .epoch = epoch_of(s, run->steps),
+                          .seconds = (double)s->clock_ns / NS_PER_S,
+                          .loss_train = run->loss_train,
+                          .examples = run->examples,
+                          .workers = s->workers - s->exit_count };
+
+    fill_outlook(s, &p);
+    p.bill_usd =
+        meter_so_far_usd(s->o->meter, p.workers, s->job->fleet.memory_mb, ms, s->o->store_bytes);
+    s->o->listener->progressed(s->o->listener->arg, &p);
 }
 
 static void on_steps(struct scheduler *s)
@@ -401,16 +574,8 @@ static void on_steps(struct scheduler *s)
     s->clock_ns = r->clock_ns;
     run->steps = r->step + r->count;
     run->loss_train = weight > 0 ? loss / weight : 0;
-    if (s->o->listener && s->o->listener->progressed) {
-        struct progress p = { .step = run->steps,
-                              .epoch = epoch_of(s, run->steps),
-                              .seconds = (double)s->clock_ns / NS_PER_S,
-                              .loss_train = run->loss_train,
-                              .examples = run->examples,
-                              .workers = s->workers };
-
-        s->o->listener->progressed(s->o->listener->arg, &p);
-    }
+    if (s->o->listener && s->o->listener->progressed)
+        tell_progress(s);
 }
 
 static int on_report(struct scheduler *s, struct error *err)
@@ -503,6 +668,8 @@ static int on_exit_of(struct scheduler *s, const struct platform_exit *e, struct
         return 0;
     s->members[rank].exited = true;
     s->exit_count++;
+    if (s->o->listener && s->o->listener->exited)
+        s->o->listener->exited(s->o->listener->arg, rank, e);
     if (e->reason == PLATFORM_DONE && s->members[rank].done)
         return 0;
     if (s->state == FAILED)

@@ -31,7 +31,8 @@ int session_open(struct session *s, struct env *env, struct heap *heap, const ch
     if (!rc)
         rc = blueprint_open(&s->blueprint, heap, settings, &s->data, err);
     if (!rc && out_dir)
-        rc = open_folder(s, out_dir, false, s->objects_url, sizeof(s->objects_url), &s->objects, err);
+        rc = open_folder(s, out_dir, false, s->objects_url, sizeof(s->objects_url), &s->objects,
+                         err);
     if (!rc)
         rc = prices_open(&s->prices, "aws-lambda-x86", heap, err);
     if (rc) {
@@ -66,6 +67,9 @@ static void fill_defaults(const struct session *s, struct job *job)
         job->evaluate_every = epoch;
     if (job->base_every == 0)
         job->base_every = epoch;
+    /* Whichever evaluation turns out to be the best, its state must be there. */
+    if (job->patience)
+        job->base_every = job->evaluate_every;
     if (job->hash_every == 0)
         job->hash_every = 100;
     if (job->timeout_ms == 0)
@@ -112,12 +116,15 @@ int session_train(struct session *s, const struct job *job, const struct listene
                   const volatile int *interrupted, struct run *out, struct error *err)
 {
     struct params_open open = { .env = s->env, .heap = s->heap };
+    uint64_t from = env_now(s->env);
     struct params_layout layout;
     struct policy policy;
     int rc = open_platform(s, job, err);
 
     *out = (struct run){ .end = RUN_FAILED };
     scheduler_layout(&s->blueprint, job, &layout);
+    s->store_bytes = (2 * (size_t)layout.ranks * layout.part_bytes) +
+                     layout.sums_kept * layout.sum_bytes + layout.general_bytes;
     if (!rc)
         rc = policy_init(&policy, "fixed", job->fleet, err);
     if (!rc)
@@ -132,10 +139,12 @@ int session_train(struct session *s, const struct job *job, const struct listene
                                              .job = job,
                                              .policy = &policy,
                                              .meter = &s->meter,
+                                             .store_bytes = s->store_bytes,
                                              .listener = listener,
                                              .interrupted = interrupted };
 
         rc = scheduler_run(&options, out, err);
+        meter_store(&s->meter, s->store_bytes, (env_now(s->env) - from) / NS_PER_MS);
     }
     params_close(s->params);
     s->params = NULL;
@@ -150,6 +159,6 @@ int session_save(struct session *s, const struct run *run, struct error *err)
         return fail(err, E_NOT_FOUND, "no complete state was saved, so there is no model");
     rc = model_file_save(&s->blueprint, s->objects, run->base_step, "model.safetensors", err);
     if (!rc)
-        rc = base_delete(s->objects, s->heap, run->base_step, err);
+        rc = base_delete_all(s->objects, s->heap, err);
     return rc;
 }

@@ -428,6 +428,16 @@ static const struct setting settings[] = {
           "stop when the model's first measure of quality on held-out examples gets there: RMSE for "
           "factorisation, log-loss for logistic and softmax, hinge loss for svm. A run that "
           "ends otherwise has exit status 3" },
+    { .section = "stop",
+      .name = "patience",
+      .type = SETTING_COUNT,
+      .min = 1,
+      .max = 1e6,
+      .otherwise = "no early stop; the last state is the model",
+      .unit = "evaluations",
+      .option = "patience",
+      .help = "stop after so many evaluations in a row that were not better than the best so far, "
+              "and save the model of the best one" },
 
     /* ---- out ---- */
     { .section = "out",
