@@ -169,6 +169,8 @@ static int timed_step(struct bench_rank *r, uint64_t step, double *seconds, stru
         copy_result(r, &result);
     *seconds = (double)(env_now(r->env) - from) / NS_PER_S;
     r->cpu_s += cpu_seconds() - cpu;
+    /* Those who are still at it must not compete with those who check already. */
+    pthread_barrier_wait(&r->ring->barrier);
     return rc ? rc : verify(r, &result, step, err);
 }
 
