@@ -121,11 +121,11 @@ static int compare(const void *a, const void *b)
 
 static void print_table(const struct list *l)
 {
-    int wide = 12;
+    int wide = 10;
 
     for (unsigned i = 0; i < l->count; i++)
         wide = MAX(wide, MIN((int)strlen(l->rows[i].path), 28));
-    printf("%-*s %-11s %-13s %-16s %8s %9s %10s\n", wide, "job", "status", "model", "quality",
+    printf("%-*s %-11s %-13s %-15s %7s %8s %9s\n", wide, "job", "status", "model", "quality",
            "epochs", "time", "bill");
     for (unsigned i = 0; i < l->count; i++) {
         const struct row *r = &l->rows[i];
@@ -133,7 +133,7 @@ static void print_table(const struct list *l)
 
         if (!isnan(r->quality))
             snprintf(quality, sizeof(quality), "%s %.4f", r->metric, r->quality);
-        printf("%-*s %-11s %-13s %-16s %8.2f %9s %10s\n", wide, r->path, r->status, r->model,
+        printf("%-*s %-11s %-13s %-15s %7.2f %8s %9s\n", wide, r->path, r->status, r->model,
                quality, r->epochs, text_seconds(r->seconds).s, text_usd(r->bill_usd).s);
     }
     if (l->left_out)

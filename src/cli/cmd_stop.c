@@ -12,7 +12,7 @@
 
 #define LOOK_NS (20 * NS_PER_MS)
 
-/* Ask the client, unless it is gone. */
+/* Ask the client, unless it is gone. By SIGTERM: shells have background programs ignore SIGINT. */
 static int ask(const char *path, struct error *err)
 {
     struct job_folder f;
@@ -21,7 +21,7 @@ static int ask(const char *path, struct error *err)
     if (!rc && !job_folder_is_running(&f))
         rc =
             fail(err, E_INVALID, "the job in '%s' is not running: %s", path, job_folder_status(&f));
-    if (!rc && kill((pid_t)f.summary.pid, SIGINT) < 0)
+    if (!rc && kill((pid_t)f.summary.pid, SIGTERM) < 0)
         rc = fail(err, E_FAILED, "cannot stop process %" PRIu64 ": %s", f.summary.pid,
                   strerror(errno));
     job_folder_close(&f);

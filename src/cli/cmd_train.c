@@ -35,7 +35,7 @@ static void catch_interrupts(void)
     struct sigaction action = { .sa_handler = on_interrupt }, before;
 
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-        /* What nohup has ignored stays so. */
+        /* What nohup, or a shell for programs in the background, has ignored stays so. */
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
 }

@@ -58,7 +58,7 @@ static void write_parts(const struct status_line *l, char parts[PARTS][PART_MAX]
         write_bar(p->share, parts[BAR_PART], PART_MAX);
         snprintf(parts[SHARE], PART_MAX, "%3.0f %%", 100 * MIN(p->share, 1.0));
     }
-    snprintf(parts[EPOCH], PART_MAX, "epoch %.2f", p->epoch);
+    snprintf(parts[EPOCH], PART_MAX, "epoch %.1f", p->epoch);
     snprintf(parts[STEP], PART_MAX, "step %s", text_count(p->step).s);
     snprintf(parts[LOSS], PART_MAX, "loss %.4g", p->loss_train);
     if (l->metric)
@@ -258,7 +258,9 @@ static void write_standing(struct display *d, double value, char *out, size_t si
         snprintf(out, size, "  best");
     } else {
         d->waiting++;
-        snprintf(out, size, "  %u of %" PRIu32, d->waiting, d->patience);
+        /* Evaluations may still come after the last that counts. */
+        snprintf(out, size, d->waiting <= d->patience ? "  %u of %" PRIu32 : "", d->waiting,
+                 d->patience);
     }
 }
 

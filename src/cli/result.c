@@ -13,7 +13,7 @@ static const char *opening(const struct summary *s, const char *status)
                : strcmp(status, "running") == 0   ? "Running"
                                                   : "Died";
     return strcmp(s->end, "target") == 0     ? "Reached the target"
-           : strcmp(s->end, "patience") == 0 ? "No longer better"
+           : strcmp(s->end, "patience") == 0 ? "Stopped early"
                                              : "Done";
 }
 
@@ -24,10 +24,15 @@ void result_print(const struct summary *s, const char *status, const char *folde
     printf("%s", opening(s, status));
     if (e) {
         printf(": %s %.5f", s->metrics[0].name, e->values[0]);
-        if (e != &s->evaluations[s->evaluation_count - 1])
-            printf(" at epoch %.4g, the best,", e->epoch);
+        if (e == &s->evaluations[s->evaluation_count - 1])
+            printf(" after");
+        else
+            printf(" at epoch %.4g, the best of", e->epoch);
+    } else {
+        printf(" after");
     }
-    printf(" after %.4g epochs, %s steps\n", s->epochs, text_count((uint64_t)s->steps).s);
+    printf(" %.4g epochs, %s steps\n", s->epochs,
+           text_count(s->steps >= 0 && s->steps < 1e18 ? (uint64_t)s->steps : 0).s);
     if (s->error[0])
         printf("Error   %s\n", s->error);
     printf("Time    %s training, %s in all (%s until all functions were ready)\n",

@@ -10,6 +10,8 @@
 #define BOTTOM 34.0
 
 #define TICKS      5
+#define TICKS_MAX  20
+#define VALUE_MAX  1e18
 #define POINTS_MAX 400u
 
 void html_text(struct buf *out, const char *text)
@@ -62,10 +64,14 @@ static double nice_tick(double span)
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
+/* Finite, and not so large that nothing else would be seen. */
+static bool finite_point(const struct chart_point *p)
+{
+    return fabs(p->x) < VALUE_MAX && fabs(p->y) < VALUE_MAX;
+}
+
 static void include(struct range *r, double v)
 {
-    if (!isfinite(v))
-        return;
     r->lo = MIN(r->lo, v);
     r->hi = MAX(r->hi, v);
 }
@@ -75,7 +81,8 @@ static bool settle(struct range *r, bool outwards, bool whole)
 {
     if (!(r->lo <= r->hi))
         return false;
-    if (r->lo == r->hi) {
+    /* Nearly equal values would have ticks that cannot be told apart. */
+    if (r->hi - r->lo <= fabs(r->hi) * 1e-6) {
         double some = r->lo == 0 ? 1 : fabs(r->lo) * 0.1;
 
         r->hi += some;
@@ -101,32 +108,35 @@ static double y_of(const struct range *r, double v)
     return HEIGHT - BOTTOM - (v - r->lo) / (r->hi - r->lo) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Ticks are whole multiples, so that they do not drift. */
+/* The I-th tick of R, a whole multiple so that they do not drift; false after the last. */
+static bool tick_at(const struct range *r, unsigned i, double *out)
+{
+    *out = (ceil(r->lo / r->tick - 1e-9) + i) * r->tick;
+    return i <= TICKS_MAX && *out <= r->hi + r->tick * 1e-6;
+}
+
 static void write_axes(const struct range *x, const struct range *y, const char *x_unit,
                        struct buf *out)
 {
-    for (double k = ceil(y->lo / y->tick - 1e-9); k * y->tick <= y->hi + y->tick * 1e-6; k++) {
-        double at = y_of(y, k * y->tick);
+    double tick;
+
+    for (unsigned i = 0; tick_at(y, i, &tick); i++) {
+        double at = y_of(y, tick);
 
         buf_printf(out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
                    LEFT, WIDTH - RIGHT, at, at);
         buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>", LEFT - 7,
-                   at + 4, chart_number(k * y->tick).s);
+                   at + 4, chart_number(tick).s);
     }
-    for (double k = ceil(x->lo / x->tick - 1e-9); k * x->tick <= x->hi + x->tick * 1e-6; k++)
+    for (unsigned i = 0; tick_at(x, i, &tick); i++)
         buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>",
-                   x_of(x, k * x->tick), HEIGHT - BOTTOM + 16, chart_number(k * x->tick).s);
+                   x_of(x, tick), HEIGHT - BOTTOM + 16, chart_number(tick).s);
     buf_printf(out, "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT,
                WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM);
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", WIDTH - RIGHT,
                HEIGHT - 3.0);
     html_text(out, x_unit);
     buf_str(out, "</text>\n");
-}
-
-static bool finite_point(const struct chart_point *p)
-{
-    return isfinite(p->x) && isfinite(p->y);
 }
 
 /* Neighbours are averaged where there are more points than can be told apart. */

@@ -73,7 +73,7 @@ static struct chart_text count_text(double n)
 {
     struct chart_text t;
     char digits[32];
-    int count = snprintf(digits, sizeof(digits), "%.0f", n), at = 0;
+    int count = MIN(snprintf(digits, sizeof(digits), "%.0f", n), (int)sizeof(digits) - 1), at = 0;
 
     for (int i = 0; i < count && at < (int)sizeof(t.s) - 2; i++) {
         if (i > 0 && (count - i) % 3 == 0)
