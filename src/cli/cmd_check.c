@@ -63,6 +63,9 @@ static void write_limits(const struct check *c, struct buf *out)
     quantity_write_duration(job->seconds_max, time);
     if (job->seconds_max > 0)
         buf_printf(out, ", %s of training", time);
+    if (job->patience)
+        buf_printf(out, ", %" PRIu32 " evaluation%s without a better one", job->patience,
+                   job->patience == 1 ? "" : "s");
     if (job->has_target)
         buf_printf(out, ", %s %g", model_find(c->file.model)->metrics[0].name, job->target);
 }

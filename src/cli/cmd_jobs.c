@@ -28,25 +28,12 @@ struct list {
     unsigned count, left_out;
 };
 
-/* What a running job's summary does not say yet, its last event does. */
-static void fill_running(struct row *row, const struct history *h)
-{
-    const struct sample *last = h->sample_count ? &h->samples[h->sample_count - 1] : NULL;
-
-    if (!last)
-        return;
-    row->steps = last->step;
-    row->epochs = last->epoch;
-    row->seconds = last->seconds;
-    row->bill_usd = last->bill_usd;
-}
-
 static void fill(struct row *row, const char *path, const struct job_folder *f)
 {
     const struct summary *s = &f->summary;
     const struct evaluation *e = summary_evaluation(s);
 
-    *row = (struct row){ .quality = NAN,
+    *row = (struct row){ .quality = e ? e->values[0] : f->history.quality,
                          .epochs = s->epochs,
                          .steps = s->steps,
                          .seconds = s->seconds_training,
@@ -56,10 +43,6 @@ static void fill(struct row *row, const char *path, const struct job_folder *f)
     snprintf(row->model, sizeof(row->model), "%s", s->model);
     snprintf(row->began, sizeof(row->began), "%s", s->began);
     snprintf(row->metric, sizeof(row->metric), "%s", s->metric_count ? s->metrics[0].name : "");
-    if (e)
-        row->quality = e->values[0];
-    if (strcmp(s->status, "running") == 0)
-        fill_running(row, &f->history);
 }
 
 static void add(struct list *l, const char *path)

@@ -202,13 +202,14 @@ static int save(struct train *t, struct error *err)
     return rc;
 }
 
-/* The bill, and all files beside the model. FAILED is the sentence of a failure, or NULL. */
-static int conclude(struct train *t, const char *failed, struct error *err)
+/* The bill, and all files beside the model. FAILED says what went wrong; NULL: nothing. */
+static int conclude(struct train *t, const struct error *failed, struct error *err)
 {
     const struct fleet *fleet = &t->file.job.fleet;
     struct record_end end = { .run = &t->run, .bill = &t->bill, .saved = t->saved };
 
-    end.error = failed;
+    end.error = failed ? failed->text : NULL;
+    end.interrupted = failed && failed->code == E_INTERRUPTED;
     t->bill = meter_bill(&t->session.meter);
     bill_compare(&t->bill, fleet->workers, fleet->memory_mb, (uint64_t)(t->run.wall_seconds * 1e3));
     return record_finish(&t->record, &end, err);
@@ -234,7 +235,7 @@ static int train(struct train *t, struct env *env, struct error *err)
         next = save(t, rc ? &other : err);
     display_end(&t->display);
     rc = rc ? rc : next;
-    next = conclude(t, rc ? err->text : NULL, rc ? &other : err);
+    next = conclude(t, rc ? err : NULL, rc ? &other : err);
     return rc ? rc : next;
 }
 

@@ -58,6 +58,22 @@ static void read_events(struct job_folder *f)
     buf_release(&text);
 }
 
+/* What the summary of a running job does not say yet, its last events do. */
+static void fill_running(struct job_folder *f)
+{
+    const struct history *h = &f->history;
+    const struct sample *last = h->sample_count ? &h->samples[h->sample_count - 1] : NULL;
+    struct summary *s = &f->summary;
+
+    if (strcmp(s->status, "running") != 0 || !last)
+        return;
+    s->steps = last->step;
+    s->epochs = last->epoch;
+    s->seconds_training = last->seconds;
+    s->examples = last->epoch * (double)s->rows_train;
+    s->bill_usd = last->bill_usd;
+}
+
 int job_folder_open(struct job_folder *f, const char *path, struct error *err)
 {
     char folder[JOB_PATH_MAX];
@@ -84,6 +100,8 @@ int job_folder_open(struct job_folder *f, const char *path, struct error *err)
         rc = fail_within(err, E_FORMAT, "%s/%s cannot be used", folder, SUMMARY_NAME);
     if (!rc)
         read_events(f);
+    if (!rc)
+        fill_running(f);
     return rc;
 }
 

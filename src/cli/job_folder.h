@@ -10,7 +10,7 @@ struct job_folder {
     struct heap heap;
     struct objects *objects;
     struct buf text;        /* of summary.json */
-    struct summary summary; /* read from it */
+    struct summary summary; /* read from it; of a running job, steps, time and bill so far */
     struct history history; /* of events.jsonl; empty where there is none */
 };
 

@@ -35,15 +35,18 @@ void result_print(const struct summary *s, const char *status, const char *folde
            text_count(s->steps >= 0 && s->steps < 1e18 ? (uint64_t)s->steps : 0).s);
     if (s->error[0])
         printf("Error   %s\n", s->error);
-    printf("Time    %s training, %s in all (%s until all functions were ready)\n",
-           text_seconds(s->seconds_training).s, text_seconds(s->seconds_wall).s,
-           text_seconds(s->seconds_start).s);
+    printf("Time    %s training", text_seconds(s->seconds_training).s);
+    if (s->seconds_wall > 0)
+        printf(", %s in all (%s until all functions were ready)", text_seconds(s->seconds_wall).s,
+               text_seconds(s->seconds_start).s);
+    printf("\n");
     if (s->seconds_training > 0)
         printf("Speed   %s examples/s with %" PRIu64 " function%s of %" PRIu64 " MB\n",
                text_short(s->examples / s->seconds_training).s, s->workers,
                s->workers == 1 ? "" : "s", s->memory_mb);
-    printf("Memory  %s resident in the largest function, %s planned\n", text_bytes(s->peak_bytes).s,
-           text_bytes(s->need_bytes).s);
+    if (s->peak_bytes > 0)
+        printf("Memory  %s resident in the largest function, %s planned\n",
+               text_bytes(s->peak_bytes).s, text_bytes(s->need_bytes).s);
     if (s->saved)
         printf("Model   %s/%s\n", folder, MODEL_NAME);
     printf("Report  %s/%s\n", folder, REPORT_NAME);

@@ -32,6 +32,21 @@ static void add_head(struct history *h, double at, unsigned workers)
     h->heads[h->head_count++] = (struct head_count){ at, workers };
 }
 
+/* The first of an evaluation's metrics is the one that decides. */
+static void read_quality(struct history *h, struct json_reader *r)
+{
+    bool first = true;
+
+    json_enter(r, '{');
+    while (json_next_key(r)) {
+        double value = json_read_f64(r);
+
+        if (first)
+            h->quality = value;
+        first = false;
+    }
+}
+
 /* One line, an object whose first member is its name. */
 static void read_event(struct history *h, struct json_reader *r)
 {
@@ -59,6 +74,8 @@ static void read_event(struct history *h, struct json_reader *r)
             i++;
         if (i < ARRAY_SIZE(fields))
             *fields[i].value = json_read_f64(r);
+        else if (strcmp(key, "metrics") == 0)
+            read_quality(h, r);
         else if (strcmp(key, "event") == 0)
             snprintf(name, sizeof(name), "%s", json_read_str(r));
         else
@@ -81,7 +98,7 @@ int history_read(struct history *h, struct heap *heap, struct slice text, struct
     unsigned line = 1;
     int rc = 0;
 
-    *h = (struct history){ .heap = heap };
+    *h = (struct history){ .heap = heap, .quality = NAN };
     for (; !rc && at < stop; line++) {
         const char *end = memchr(at, '\n', (size_t)(stop - at));
         struct json_reader r;

@@ -23,7 +23,8 @@ struct history {
     unsigned sample_count, sample_room;
     struct head_count *heads;
     unsigned head_count, head_room;
-    double end; /* of the last event */
+    double quality; /* first metric of the last evaluation; NaN: there was none */
+    double end;     /* of the last event */
 };
 
 /*

@@ -7,9 +7,9 @@
 
 static const char *status_of(const struct record_end *end)
 {
-    if (end->error)
-        return "failed";
-    return end->run->end == RUN_INTERRUPTED ? "interrupted" : "done";
+    if (end->interrupted || (!end->error && end->run->end == RUN_INTERRUPTED))
+        return "interrupted";
+    return end->error ? "failed" : "done";
 }
 
 static int put_summary(struct record *r, const char *status, const struct record_end *end,

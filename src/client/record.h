@@ -37,6 +37,7 @@ struct record_end {
     const struct run *run;
     const struct bill *bill;
     const char *error; /* the sentence of a failure; NULL: none */
+    bool interrupted;  /* it failed because somebody wanted it to end */
     bool saved;        /* the model is there */
 };
 

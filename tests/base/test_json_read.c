@@ -148,6 +148,31 @@ static void after_a_failure_nothing_is_read(void **state)
     assert_int_equal(json_read_place(r), 5);
 }
 
+static void real_numbers_and_truth_values_are_read(void **state)
+{
+    struct json_reader *r = read_text("[-1.5e3, 0, 12, null, true ,false]");
+    static const char *const not_numbers[] = { "\"1\"", "[1]", "true", "-", "1.", "nul", "" };
+
+    (void)state;
+    json_enter(r, '[');
+    assert_true(json_next(r) && json_read_f64(r) == -1500);
+    assert_true(json_next(r) && json_read_f64(r) == 0);
+    assert_true(json_next(r) && json_read_f64(r) == 12);
+    assert_true(json_next(r) && isnan(json_read_f64(r)));
+    assert_true(json_next(r) && json_read_bool(r));
+    assert_true(json_next(r) && !json_read_bool(r));
+    assert_false(json_next(r));
+    assert_true(json_done(r));
+    for (size_t i = 0; i < ARRAY_SIZE(not_numbers); i++) {
+        r = read_text(not_numbers[i]);
+        assert_true(json_read_f64(r) == 0);
+        assert_non_null(r->failed);
+    }
+    r = read_text("1");
+    assert_false(json_read_bool(r));
+    assert_non_null(r->failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +183,7 @@ int main(void)
         cmocka_unit_test(numbers_have_their_limits),
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(after_a_failure_nothing_is_read),
+        cmocka_unit_test(real_numbers_and_truth_values_are_read),
     };
     int rc;
 

@@ -59,13 +59,31 @@ def started():
     except OSError:
         return False
 end = time.time() + 20
-while not started() and time.time() < end:
+while not (started() and os.path.exists(out + "/events.jsonl")) and time.time() < end:
     time.sleep(0.01)
 listed = json.loads(subprocess.check_output([gust, "jobs", "--json"]))
 assert [j["status"] for j in listed if j["job"] == out] == ["running"], listed
 # Nobody else may use the folder meanwhile, asked or not.
 r = subprocess.run([gust, "train", "--data", "ml", "--out", out, "--force"], capture_output=True, text=True)
 assert r.returncode == 2 and "a job is running" in r.stderr, r
+assert [j["quality"] > 0 and j["steps"] > 0 for j in listed if j["job"] == out] == [True], listed
+if how == "failed":
+    # One of its functions is killed.
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)
+        except OSError:
+            continue
+        if int(fields[1].split()[1]) == p.pid and "gust-worker" in fields[0]:
+            os.kill(int(pid), signal.SIGKILL)
+            break
+    assert p.wait(10) == 4, p.returncode
+    summary = json.load(open(out + "/summary.json"))
+    assert summary["status"] == "failed" and "ended" in summary["error"], summary["error"]
+    assert summary["saved"] and summary["bill_usd"] > 0 and os.path.exists(out + "/report.html")
+    events = [json.loads(line) for line in open(out + "/events.jsonl")]
+    assert sum(e["event"] == "exit" for e in events) == 2
+    sys.exit(0)
 if how == "stop":
     r = subprocess.run([gust, "stop", out], capture_output=True, text=True)
     assert r.returncode == 0 and r.stdout.startswith("Stopped: rmse"), r
@@ -85,7 +103,7 @@ else:
     assert "Bill as if on" in open("p.txt").read()
     assert json.loads(open(out + "/events.jsonl").readlines()[-1])["event"] == "saved"
 PY
-for how in once twice stop; do
+for how in once twice stop failed; do
     python3 interrupt.py $how || fail "interrupted, $how: $(tail -5 p.txt)"
 done
 
