@@ -259,8 +259,10 @@ static void write_standing(struct display *d, double value, char *out, size_t si
     } else {
         d->waiting++;
         /* Evaluations may still come after the last that counts. */
-        snprintf(out, size, d->waiting <= d->patience ? "  %u of %" PRIu32 : "", d->waiting,
-                 d->patience);
+        if (d->waiting <= d->patience)
+            snprintf(out, size, "  %u of %" PRIu32, d->waiting, d->patience);
+        else
+            out[0] = 0;
     }
 }
 

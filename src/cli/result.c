@@ -33,6 +33,10 @@ void result_print(const struct summary *s, const char *status, const char *folde
     }
     printf(" %.4g epochs, %s steps\n", s->epochs,
            text_count(s->steps >= 0 && s->steps < 1e18 ? (uint64_t)s->steps : 0).s);
+    if (e && s->saved && e != &s->evaluations[s->best])
+        printf("Best    %s %.5f at epoch %.4g; --patience keeps the best model\n",
+               s->metrics[0].name, s->evaluations[s->best].values[0],
+               s->evaluations[s->best].epoch);
     if (s->error[0])
         printf("Error   %s\n", s->error);
     printf("Time    %s training", text_seconds(s->seconds_training).s);
