@@ -64,7 +64,7 @@ static void print_head(const struct options *o, const struct session *s)
     printf("%-26s %12s %12s %9s", "", "in trainer", "in all", "best");
     for (unsigned i = 0; i < o->target_count; i++)
         printf("  to %-6g", o->target[i]);
-    printf(" %9s %9s %9s\n", "wall", "1st grad.", "memory");
+    printf(" %9s %9s %9s\n", "wall", "1st grad.", "heap");
     printf("%-26s %12s %12s\n", "", "per function", "examples/s");
 }
 
@@ -120,6 +120,7 @@ static void report(struct options *o, const struct session *s, uint32_t workers,
         json_f64(&o->w, "seconds_first_gradient", run->first_seconds);
         json_u64(&o->w, "ready_ns", run->ready_ns_max);
         json_u64(&o->w, "peak_bytes", run->peak_bytes_max);
+        json_u64(&o->w, "heap_bytes", run->heap_bytes_max);
         json_u64(&o->w, "need_bytes", s->need.total);
         json_open(&o->w, "evaluations", '[');
         for (unsigned i = 0; i < run->evaluation_count; i++) {
@@ -137,7 +138,7 @@ static void report(struct options *o, const struct session *s, uint32_t workers,
     for (unsigned i = 0; i < o->target_count; i++)
         print_time(time_to(run, o->target[i], higher));
     printf(" %9s %9s %9s\n", text_seconds(run->wall_seconds).s, text_seconds(run->first_seconds).s,
-           text_bytes((double)run->peak_bytes_max).s);
+           text_bytes((double)run->heap_bytes_max).s);
     print_times(run, workers);
     fflush(stdout);
 }

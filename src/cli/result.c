@@ -48,9 +48,9 @@ void result_print(const struct summary *s, const char *status, const char *folde
         printf("Speed   %s examples/s with %" PRIu64 " function%s of %" PRIu64 " MB\n",
                text_short(s->examples / s->seconds_training).s, s->workers,
                s->workers == 1 ? "" : "s", s->memory_mb);
-    if (s->peak_bytes > 0)
-        printf("Memory  %s resident in the largest function, %s planned\n",
-               text_bytes(s->peak_bytes).s, text_bytes(s->need_bytes).s);
+    if (s->heap_bytes > 0)
+        printf("Memory  %s of heap in the largest function; planned in all %s\n",
+               text_bytes(s->heap_bytes).s, text_bytes(s->need_bytes).s);
     if (s->saved)
         printf("Model   %s/%s\n", folder, MODEL_NAME);
     printf("Report  %s/%s\n", folder, REPORT_NAME);

@@ -356,8 +356,8 @@ static void write_memory(const struct summary *s, struct buf *out)
         buf_printf(out, "%s</b></div>\n", bytes_text(s->need.at[i].value).s);
     }
     buf_printf(out, "</div>\n<p class=\"note after\">Planned %s", bytes_text(s->need_bytes).s);
-    if (s->peak_bytes > 0)
-        buf_printf(out, ", resident at most %s", bytes_text(s->peak_bytes).s);
+    if (s->heap_bytes > 0)
+        buf_printf(out, ", of which at most %s of heap were used", bytes_text(s->heap_bytes).s);
     buf_printf(out, ", given %s.</p></section>\n", bytes_text(limit).s);
 }
 

@@ -96,7 +96,8 @@ struct run {
     double compute_rate;       /* examples per second inside the trainer, per function */
     uint64_t ready_ns_max;     /* longest way from the entry point to ready */
     uint64_t heap_bytes_max;   /* largest heap of a function */
-    uint64_t peak_bytes_max;   /* largest resident memory of a function */
+    uint64_t peak_bytes_max;   /* most memory that the platform counted for a function: with cached
+                                  pages of the data */
     bool has_base;
     uint64_t base_step; /* the last sealed base; with patience, that of the best evaluation */
     unsigned best;      /* the evaluation with the best first metric, when there is any */

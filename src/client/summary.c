@@ -141,6 +141,7 @@ static void json_run(const struct run *run, struct json *w)
     json_f64(w, "examples_per_second", run->seconds > 0 ? (double)run->examples / run->seconds : 0);
     json_f64(w, "examples_per_second_in_trainer", run->compute_rate);
     json_u64(w, "peak_bytes", run->peak_bytes_max);
+    json_u64(w, "heap_bytes", run->heap_bytes_max);
     json_times(&run->times, w);
 }
 

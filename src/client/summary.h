@@ -64,7 +64,7 @@ struct summary {
     uint64_t pid, pid_started;
     uint64_t workers, memory_mb, threads, batch, rows_train, rows_test;
     double steps, epochs, seconds_training, seconds_start, seconds_first, seconds_wall, examples;
-    double need_bytes, peak_bytes, model_step;
+    double need_bytes, peak_bytes, heap_bytes, model_step;
     bool saved;
     unsigned metric_count;
     struct gust_metric metrics[GUST_SUMS_MAX];

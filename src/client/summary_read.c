@@ -229,6 +229,7 @@ static void read_root(struct summary *s, struct json_reader *r, uint64_t *versio
                                       { "examples", .number = &s->examples },
                                       { "need_bytes", .number = &s->need_bytes },
                                       { "peak_bytes", .number = &s->peak_bytes },
+                                      { "heap_bytes", .number = &s->heap_bytes },
                                       { "model_step", .number = &s->model_step },
                                       { "saved", .yes = &s->saved },
                                       { NULL } };

@@ -77,3 +77,24 @@ set +e
 status=$?
 set -e
 [ $status = 3 ] && [ -f u/model.safetensors ] || fail "missed target: status $status"
+
+# A function's heap stays within what was planned before it started.
+python3 - <<'PY' || fail "a function used more memory than planned"
+import json
+for n in (1, 2, 4, 8):
+    for prefix in "wv":
+        r = json.load(open(f"{prefix}{n}.json"))
+        assert 0 < r["heap_bytes"] <= r["need_bytes"], (prefix, n, r["heap_bytes"], r["need_bytes"])
+PY
+
+# The loss of every single step is the same for every fleet, to rounding.
+for n in 1 2 4 8; do
+    "$GUST" train --data ml --steps 12 --evaluate-every 1 --workers $n --memory 442 --out s$n --json >s$n.json
+done
+python3 - <<'PY' || fail "fleets disagree about the loss of a step"
+import json
+runs = [json.load(open(f"s{n}.json"))["evaluations"] for n in (1, 2, 4, 8)]
+assert len(runs[0]) == 12
+for r in runs[1:]:
+    assert all(abs(a["loss_train"] - b["loss_train"]) < 1e-6 * a["loss_train"] for a, b in zip(runs[0], r))
+PY
