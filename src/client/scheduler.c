@@ -11,8 +11,9 @@
  * and a platform; looking at both a hundred times a second costs a thousandth of a core.
  */
 #define LOOK_EVERY_NS (10 * NS_PER_MS)
-/* The first step should not wait for the client. */
+/* The first steps should not wait for the client: their plans are short. */
 #define LOOK_EVERY_NS_STARTING (500 * NS_PER_US)
+#define STEPS_STARTING         64
 
 #define LOG_READ_MAX (4 * MIB)
 
@@ -81,16 +82,24 @@ static int start_rank(struct scheduler *s, uint32_t rank, const struct params_ad
                                     .timeout_ms = s->job->timeout_ms,
                                     .fd = address->fd };
     struct buf payload;
+    struct props p;
     int rc;
 
-    buf_init(&payload, s->o->heap, PLATFORM_PAYLOAD_MAX);
-    buf_printf(&payload,
-               "params: %s\nobjects: %s\ndata: %s\nrank: %" PRIu32 "\nattempt: 1\n"
-               "workers: %" PRIu32 "\nranks_max: %" PRIu32 "\nshards_max: %" PRIu32 "\n",
-               address->url, s->job->objects_url, s->job->data_url, rank, s->workers, s->workers,
-               scheduler_shards(s));
+    /* Names of folders may hold anything: the list of settings knows how to write them. */
+    props_init(&p, s->o->heap);
+    props_set(&p, "params", address->url);
+    props_set(&p, "objects", s->job->objects_url);
+    props_set(&p, "data", s->job->data_url);
+    props_setf(&p, "rank", "%" PRIu32, rank);
+    props_set(&p, "attempt", "1");
+    props_setf(&p, "workers", "%" PRIu32, s->workers);
+    props_setf(&p, "ranks_max", "%" PRIu32, s->workers);
+    props_setf(&p, "shards_max", "%" PRIu32, scheduler_shards(s));
     if (s->job->model.size)
-        buf_str(&payload, "base: 0\n");
+        props_set(&p, "base", "0");
+    buf_init(&payload, s->o->heap, PLATFORM_PAYLOAD_MAX);
+    props_write(&p, &payload);
+    props_release(&p);
     start.payload = buf_slice(&payload);
     rc = platform_start(s->o->platform, &start, &s->members[rank].id, err);
     if (rc)
@@ -173,7 +182,7 @@ static void stop_fleet(struct scheduler *s)
     for (uint32_t r = 0; r < s->workers; r++)
         if (s->members[r].id && !s->members[r].exited)
             platform_stop(s->o->platform, s->members[r].id);
-    for (unsigned tries = 0; tries < 1000; tries++) {
+    for (unsigned tries = 0; tries < 30000; tries++) {
         uint32_t running = 0;
 
         poll_exits(s, NULL);
@@ -248,6 +257,11 @@ static void finish(struct scheduler *s)
     heap_free(s->o->heap, s->members);
 }
 
+static bool is_starting(const struct scheduler *s)
+{
+    return s->state == STARTING || (s->state == RUNNING && s->run->steps < STEPS_STARTING);
+}
+
 int scheduler_run(const struct scheduler_options *o, struct run *out, struct error *err)
 {
     struct scheduler s;
@@ -258,7 +272,7 @@ int scheduler_run(const struct scheduler_options *o, struct run *out, struct err
     while (!rc && s.state != ENDED) {
         rc = look(&s, err);
         if (!rc && s.state != ENDED)
-            env_sleep(o->env, s.state == STARTING ? LOOK_EVERY_NS_STARTING : LOOK_EVERY_NS);
+            env_sleep(o->env, is_starting(&s) ? LOOK_EVERY_NS_STARTING : LOOK_EVERY_NS);
     }
     if (rc)
         stop_fleet(&s);

@@ -6,7 +6,7 @@
  *
  *   STARTING --all ready--> RUNNING --stop plan--> STOPPING --all done--> ENDED
  *       |                      |                       |
- *       +------ a function failed, or time is up ------+--> FAILED
+ *       +-------------- a function failed -------------+--> FAILED
  *
  * A failed function ends the job: the others are stopped and the last sealed base is what remains.
  */

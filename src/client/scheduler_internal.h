@@ -11,7 +11,7 @@
 #include "client/tally.h"
 
 /* Sealed bases at once: the best, the newest, and any that wait for their evaluation. */
-#define KEPT_MAX TALLY_OPEN_MAX
+#define KEPT_MAX 64
 
 /* As drawn in scheduler.h. */
 enum state { STARTING, RUNNING, STOPPING, ENDED, FAILED };
@@ -80,6 +80,11 @@ int scheduler_publish(struct scheduler *s, struct error *err);
 int scheduler_begin(struct scheduler *s, struct error *err);
 /* Publish a plan that ends the run at the horizon. */
 int scheduler_stop(struct scheduler *s, enum run_end why, struct error *err);
+/*
+ * The same for what the evaluation before STEP decided: at the next evaluation's step, whenever
+ * its reports came, so that the same seed gives the same run.
+ */
+int scheduler_stop_after(struct scheduler *s, uint64_t step, enum run_end why, struct error *err);
 /* While steps run: let them go on, or stop them. */
 int scheduler_decide(struct scheduler *s, struct error *err);
 

@@ -4,7 +4,8 @@
 
 /* The horizon is kept this far ahead of the reports, in time and at least in steps. */
 #define WINDOW_NS    (250 * NS_PER_MS)
-#define WINDOW_FIRST 64
+#define WINDOW_FIRST 4u
+#define WINDOW_LEAST 2u
 
 int scheduler_publish(struct scheduler *s, struct error *err)
 {
@@ -73,6 +74,15 @@ int scheduler_stop(struct scheduler *s, enum run_end why, struct error *err)
     return scheduler_publish(s, err);
 }
 
+int scheduler_stop_after(struct scheduler *s, uint64_t step, enum run_end why, struct error *err)
+{
+    /* decision_limit() has kept the horizon from passing this. */
+    uint64_t end = MIN(s->steps_limit, step + s->job->evaluate_every);
+
+    s->control->horizon = MAX(s->control->horizon, end);
+    return scheduler_stop(s, why, err);
+}
+
 /* Steps that all have done. */
 static uint64_t steps_done(const struct scheduler *s)
 {
@@ -95,7 +105,7 @@ static int extend_plan(struct scheduler *s, struct error *err)
     if (s->control->horizon == s->steps_limit)
         return scheduler_stop(s, RUN_LIMIT, err);
     if (done > 0)
-        window = MAX(window, done * WINDOW_NS / MAX(now - s->ready_at, 1u));
+        window = MAX(WINDOW_LEAST, done * WINDOW_NS / MAX(now - s->ready_at, 1u));
     horizon = MIN(done + window, limit);
     if (horizon <= s->control->horizon ||
         (horizon < limit && horizon < s->control->horizon + window / 4))

@@ -51,12 +51,17 @@ static int judge(struct scheduler *s, const struct evaluation *e, struct error *
     unsigned since = s->run->evaluation_count - 1 - s->run->best;
     int rc = s->job->patience && s->kept_count ? scheduler_drop_bases(s, err) : 0;
 
-    if (rc || s->state != RUNNING)
+    if (rc)
         return rc;
+    /* The last evaluations of a run that ends anyway may still reach it. */
+    if (s->state == STOPPING && s->run->end == RUN_LIMIT && reached(s, e->values[0]))
+        s->run->end = RUN_TARGET;
+    if (s->state != RUNNING)
+        return 0;
     if (reached(s, e->values[0]))
-        return scheduler_stop(s, RUN_TARGET, err);
+        return scheduler_stop_after(s, e->step, RUN_TARGET, err);
     if (s->job->patience && since >= s->job->patience)
-        return scheduler_stop(s, RUN_PATIENCE, err);
+        return scheduler_stop_after(s, e->step, RUN_PATIENCE, err);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "client/model_file.h"
+#include "params/shm.h"
 #include "platform/local.h"
 #include "worker/base.h"
 
@@ -94,6 +95,11 @@ int session_check(struct session *s, struct job *job, struct error *err)
         return fail(err, E_INVALID,
                     "a batch of %" PRIu64 " is more than the %" PRIu64 " examples to train on",
                     f->batch, s->data.rows[DATASET_TRAIN]);
+    if (job->shards && job->shards < f->workers)
+        return fail(err, E_INVALID,
+                    "%" PRIu32 " shards are fewer than the %" PRIu32
+                    " workers, each of which adds up at least one; use more, or leave it out",
+                    job->shards, f->workers);
     fill_defaults(s, job);
     s->need = blueprint_need(&s->blueprint, f->workers, f->batch, job->threads);
     return need_check(&s->need, f->memory_mb, err);
@@ -123,8 +129,8 @@ int session_train(struct session *s, const struct job *job, const struct listene
 
     *out = (struct run){ .end = RUN_FAILED };
     scheduler_layout(&s->blueprint, job, &layout);
-    s->store_bytes = (2 * (size_t)layout.ranks * layout.part_bytes) +
-                     layout.sums_kept * layout.sum_bytes + layout.general_bytes;
+    if (!rc)
+        rc = params_shm_size(&layout, &s->store_bytes, err);
     if (!rc)
         rc = policy_init(&policy, "fixed", job->fleet, err);
     if (!rc)

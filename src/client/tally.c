@@ -8,19 +8,38 @@ void tally_init(struct tally *t, struct heap *heap, uint32_t ranks)
 
 void tally_release(struct tally *t)
 {
-    for (unsigned i = 0; i < TALLY_OPEN_MAX; i++) {
+    for (unsigned i = 0; i < t->room; i++) {
         heap_free(t->heap, t->entries[i].seen);
         heap_free(t->heap, t->entries[i].sums);
         heap_free(t->heap, t->entries[i].hashes);
         heap_free(t->heap, t->entries[i].clocks);
     }
+    heap_free(t->heap, t->entries);
+    *t = (struct tally){ 0 };
+}
+
+/* Twice the room; returns the first new entry, or NULL at the limit. */
+static struct tally_entry *grow(struct tally *t)
+{
+    unsigned room = MAX(2 * t->room, 16u), first = t->room;
+    struct tally_entry *more;
+
+    if (room > TALLY_OPEN_MAX)
+        return NULL;
+    more = heap_alloc(t->heap, room * sizeof(*more));
+    if (t->room)
+        memcpy(more, t->entries, t->room * sizeof(*more));
+    heap_free(t->heap, t->entries);
+    t->entries = more;
+    t->room = room;
+    return &more[first];
 }
 
 static struct tally_entry *entry_for(struct tally *t, uint64_t step)
 {
     struct tally_entry *unused = NULL;
 
-    for (unsigned i = 0; i < TALLY_OPEN_MAX; i++) {
+    for (unsigned i = 0; i < t->room; i++) {
         struct tally_entry *e = &t->entries[i];
 
         if (e->count && e->step == step)
@@ -28,6 +47,8 @@ static struct tally_entry *entry_for(struct tally *t, uint64_t step)
         if (!e->count && !unused)
             unused = e;
     }
+    if (!unused)
+        unused = grow(t);
     if (unused && !unused->seen) {
         unused->seen = heap_alloc(t->heap, t->ranks * sizeof(*unused->seen));
         unused->sums = heap_alloc(t->heap, t->ranks * sizeof(*unused->sums));
@@ -47,7 +68,7 @@ int tally_add(struct tally *t, const struct report *r, struct tally_entry **entr
     struct tally_entry *e = entry_for(t, r->step);
 
     if (!e)
-        return fail(err, E_LIMIT, "more than %d steps wait for a rank's report", TALLY_OPEN_MAX);
+        return fail(err, E_FULL, "more than %u steps wait for a rank's report", TALLY_OPEN_MAX);
     if (r->rank >= t->ranks)
         return fail(err, E_FORMAT, "a report of rank %u in a fleet of %u", r->rank, t->ranks);
     *entry = e;

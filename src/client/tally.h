@@ -8,8 +8,11 @@
 
 #include "worker/report.h"
 
-/* Steps that may be waiting for some rank at once. */
-#define TALLY_OPEN_MAX 64
+/*
+ * Steps that may be waiting for some rank at once. Each rank's log is read to its end before the
+ * next one's, so after a stall of the client that can be many; the size of the logs bounds it.
+ */
+#define TALLY_OPEN_MAX (1u << 20)
 
 struct tally_entry {
     uint64_t step;
@@ -24,7 +27,8 @@ struct tally_entry {
 struct tally {
     struct heap *heap;
     uint32_t ranks;
-    struct tally_entry entries[TALLY_OPEN_MAX];
+    struct tally_entry *entries; /* grows */
+    unsigned room;
 };
 
 void tally_init(struct tally *t, struct heap *heap, uint32_t ranks);
@@ -32,7 +36,7 @@ void tally_release(struct tally *t);
 
 /*
  * Take a report in and store its entry through ENTRY, which is the caller's to look at until
- * the next call. E_LIMIT when too many steps are open.
+ * the next call. E_FULL when too many steps are open.
  */
 int tally_add(struct tally *t, const struct report *r, struct tally_entry **entry,
               struct error *err);

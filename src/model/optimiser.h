@@ -9,10 +9,11 @@
  *   reduce       sum or mean: what of a batch's gradients is applied
  *   rate, ...    the schedule (model/schedule.h)
  *   l1, l2       strengths per example: the objective is the mean of the losses
- *                + l1 |w| + l2 w^2 / 2. L2 is part of the gradient, L1 a soft threshold after the
- * step. momentum     of momentum and nesterov (0.9); Adam's first decay adam-decay   Adam's second
- * decay (0.999) epsilon      Adam: 1e-8, beside the root; AdaGrad: 1e-10, under it accumulator what
- * AdaGrad's sums of squares start from (0)
+ *                + l1 |w| + l2 w^2 / 2; L2 is part of the gradient, L1 a soft threshold after it
+ *   momentum     of momentum and nesterov (0.9); Adam's first decay
+ *   adam-decay   Adam's second decay (0.999)
+ *   epsilon      Adam: 1e-8, beside the root; AdaGrad: 1e-10, under it
+ *   accumulator  what AdaGrad's sums of squares start from (0)
  *
  * The formulas are those of math/kernels.h.
  *

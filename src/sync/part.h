@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct sum_head) == CACHE_LINE, "a head is a cache line");
 
 /* Bytes of a PART's head piece. */
 size_t part_head_bytes(const struct shape *s);
-/* Bytes of a whole PART cut into M pieces. */
+/* Bytes of a whole PART, into however many pieces it is cut. */
 size_t part_bytes(const struct shape *s);
 /* Bytes of SUM piece I of M, and of the largest. */
 size_t sum_piece_bytes(const struct shape *s, unsigned m, unsigned i);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/random.h"
+#include "data/format.h"
 #include "model/model.h"
 #include "sync/part.h"
 
@@ -42,12 +43,15 @@ static int find_kernels(struct blueprint *b, struct error *err)
 /* Everything that a base's bytes depend on. */
 static void take_fingerprint(struct blueprint *b)
 {
-    uint64_t h = random_at(b->seed, b->data->lanes, b->data->rows[DATASET_TRAIN], b->group_count);
+    uint64_t h = random_at(b->seed, b->data->lanes, b->data->manifest->id, b->group_count);
 
     for (const char *c = b->trainer->name; *c; c++)
         h = random_mix(h ^ (unsigned char)*c);
+    for (const char *c = props_str(&b->settings, "optimiser", ""); *c; c++)
+        h = random_mix(h ^ (unsigned char)*c);
     for (unsigned g = 0; g < b->group_count; g++)
-        h = random_at(h, b->groups[g].rows, b->groups[g].cols, b->groups[g].scope);
+        h = random_at(h, b->groups[g].rows, b->groups[g].cols,
+                      2 * b->groups[g].scope + b->groups[g].sparse);
     snprintf(b->fingerprint, sizeof(b->fingerprint), "%016" PRIx64, h);
 }
 
@@ -163,6 +167,16 @@ static void most_of_rank(const struct blueprint *b, uint32_t n, uint64_t batch, 
     heap_release(&heap);
 }
 
+/* Held-out examples of the longest run that is evaluated at once. */
+static uint64_t most_evaluated(const struct blueprint *b)
+{
+    uint32_t most = 0;
+
+    for (uint32_t lane = 0; lane < b->data->lanes; lane++)
+        most = MAX(most, b->data->lane_rows[DATASET_TEST][lane]);
+    return MIN(most, BLUEPRINT_EVALUATE_ROWS);
+}
+
 struct need blueprint_need(const struct blueprint *b, uint32_t n, uint64_t batch, uint32_t threads)
 {
     struct need need = { .blocks = 2 * BLOCK_BYTES, .rest = REST_BYTES };
@@ -183,8 +197,13 @@ struct need blueprint_need(const struct blueprint *b, uint32_t n, uint64_t batch
             need.state += optimiser_state_bytes(&b->optimiser, group);
     }
     need.parts = 2 * part_bytes(&b->shape);
-    need.minibatches = 2 * dataset_minibatch_bytes(b->data, rows);
+    need.minibatches = dataset_minibatch_bytes(b->data, rows) +
+                       dataset_minibatch_bytes(b->data, MAX(rows, most_evaluated(b)));
     need.window = (threads - 1) * part_bytes(&b->shape) + 2 * part_bytes(&b->shape);
+    if (b->trainer->kind == GUST_STATISTIC)
+        need.window += b->shape.floats * sizeof(float);
+    if (b->trainer->scratch_bytes)
+        need.window += threads * b->trainer->scratch_bytes(b->self, (uint32_t)rows);
     need.total = need.shared + need.state + need.private_rows + need.parts + need.minibatches +
                  need.blocks + need.window + need.rest;
     return need;

@@ -40,13 +40,16 @@ int blueprint_open(struct blueprint *b, struct heap *heap, const struct props *s
 /* Accepts a zeroed blueprint. */
 void blueprint_close(struct blueprint *b);
 
+/* Held-out examples that go through the trainer at a time. */
+#define BLUEPRINT_EVALUATE_ROWS 16384u
+
 /* What one function needs, by item, in bytes. */
 struct need {
     size_t shared;      /* shared parameters */
     size_t state;       /* optimiser state */
     size_t private_rows;
     size_t parts;       /* two contribution buffers */
-    size_t minibatches; /* two */
+    size_t minibatches; /* one to train on, one to evaluate on */
     size_t blocks;      /* two blocks of data */
     size_t window;      /* what an exchange holds: a result, and the buffers of further threads */
     size_t rest;        /* program, stacks, tables: 8 MiB */

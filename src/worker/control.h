@@ -32,7 +32,7 @@ struct plan {
     uint64_t batch;          /* nominal global batch */
     uint64_t evaluate_every; /* steps between evaluations; 0: only at the end */
     uint64_t base_every;     /* steps between bases; 0: only at the end */
-    uint64_t hash_every;     /* steps between comparisons of the common state; 0: never */
+    uint64_t hash_every;     /* steps between comparisons of the common state; 0: only at the end */
 };
 
 struct control {

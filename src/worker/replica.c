@@ -3,9 +3,6 @@
 
 #include <inttypes.h>
 
-/* Examples of one call of the trainer's evaluate. */
-#define EVALUATE_ROWS 16384
-
 /* ---- making it ---------------------------------------------------------------------------- */
 
 static int init_group(struct replica *r, unsigned g, struct error *err)
@@ -145,7 +142,13 @@ int replica_load(struct replica *r, struct base_reader *base, struct error *err)
 /* How far the data has been gone through, in epochs: the time of schedules. */
 static double epochs_of(const struct replica *r)
 {
-    return (double)r->pass.epoch + (double)r->pass.at / (double)r->pass.steps;
+    double all = (double)r->plan->data->rows[DATASET_TRAIN], before = 0;
+
+    for (uint32_t lane = 0; lane < r->pass.lanes; lane++)
+        before += r->pass.taken[lane];
+    before /= all;
+    return (double)r->pass.epoch + before +
+           (1 - before) * ((double)r->pass.at / (double)r->pass.steps);
 }
 
 double replica_rate(const struct replica *r)
@@ -271,8 +274,8 @@ static int evaluate_lane(struct replica *r, struct env *env, struct minibatch *s
     uint32_t rows = b->data->lane_rows[DATASET_TEST][lane];
     int rc = 0;
 
-    for (uint32_t from = 0; !rc && from < rows; from += EVALUATE_ROWS) {
-        uint32_t to = MIN(rows, from + EVALUATE_ROWS);
+    for (uint32_t from = 0; !rc && from < rows; from += BLUEPRINT_EVALUATE_ROWS) {
+        uint32_t to = MIN(rows, from + BLUEPRINT_EVALUATE_ROWS);
 
         rc = dataset_rows(b->data, DATASET_TEST, lane, from, to, scratch, err);
         if (!rc)

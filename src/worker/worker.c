@@ -251,6 +251,9 @@ static int one_step(struct worker *w, const struct plan *plan, uint64_t step, st
     double rate;
     int rc;
 
+    if (plan->workers != w->workers)
+        return fail(err, E_UNSUPPORTED, "a plan for %u functions came to a fleet of %u",
+                    plan->workers, w->workers);
     if (plan->batch != w->replica.pass.batch) {
         pass_set_batch(&w->replica.pass, plan->batch);
         team_forget(&w->team);
@@ -420,7 +423,7 @@ static int read_payload(struct worker *w, struct error *err)
 static int open_stores(struct worker *w, struct error *err)
 {
     struct params_open po = { .env = w->env, .heap = w->heap };
-    struct objects_open oo = { .env = w->env, .heap = w->heap };
+    struct objects_open oo = { .env = w->env, .heap = w->heap, .existing = true };
     int rc;
 
     rc = params_open(props_str(&w->payload, "params", ""), w->call->fd, &po, &w->params, err);
