@@ -202,6 +202,15 @@ static void print_titles(const struct display *d)
     printf("\n");
 }
 
+/* Without held-out examples there is no quality. */
+static void print_value(double value)
+{
+    if (isnan(value))
+        printf(" %10s", "-");
+    else
+        printf(" %10.5f", value);
+}
+
 static void print_row(const struct display *d, const struct evaluation *e, const char *standing)
 {
     struct columns c = choose_columns(d);
@@ -214,7 +223,7 @@ static void print_row(const struct display *d, const struct evaluation *e, const
     if (c.loss)
         printf(" %11.5f", e->loss_train);
     for (unsigned i = 0; i < c.metrics; i++)
-        printf(" %10.5f", e->values[i]);
+        print_value(e->values[i]);
     printf("%s\n", d->patience ? standing : "");
 }
 
@@ -288,5 +297,5 @@ void display_stopping(struct display *d, enum run_end why)
         return;
     d->stopping = true;
     if (why == RUN_INTERRUPTED)
-        draw(d, "stopping: the model is saved; Ctrl-C again ends at once, without it");
+        draw(d, "stopping; the model will be saved. Ctrl-C again ends at once, without it");
 }

@@ -22,12 +22,18 @@ void result_print(const struct summary *s, const char *status, const char *folde
     const struct evaluation *e = summary_evaluation(s);
 
     printf("%s", opening(s, status));
+    if (e && isnan(e->values[0]))
+        e = NULL; /* nothing is held out */
     if (e) {
         printf(": %s %.5f", s->metrics[0].name, e->values[0]);
+        /* With a failure, the model is of the last complete state; else an earlier one is the best.
+         */
         if (e == &s->evaluations[s->evaluation_count - 1])
             printf(" after");
-        else
+        else if (e == &s->evaluations[s->best])
             printf(" at epoch %.4g, the best of", e->epoch);
+        else
+            printf(" at epoch %.4g, the last state that was saved of", e->epoch);
     } else {
         printf(" after");
     }

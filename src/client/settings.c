@@ -139,6 +139,7 @@ static const struct setting settings[] = {
     { .section = "data",
       .name = "columns",
       .type = SETTING_COLUMNS,
+      .option = "columns",
       .otherwise = "found out from the names in the header",
       .help = "columns of a CSV file by role (label, weight, numeric, categorical, user, item, "
               "ignore), as in 'columns: { label: click, numeric: [age, price] }'" },

@@ -91,6 +91,11 @@ static int file_open(const char *where, const struct objects_open *open, struct 
     heap_free(open->heap, folder);
     if (root < 0 && open->existing && errno == ENOENT)
         return fail(err, E_NOT_FOUND, "there is no folder %s", where);
+    if (root < 0 && (errno == ENOTDIR || errno == EEXIST))
+        return fail(err, E_INVALID, "%s is not a folder, nor can one be made there", where);
+    if (root < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
+        return fail(err, E_INVALID, "this user may not use the folder %s: %s", where,
+                    strerror(errno));
     if (root < 0)
         return fail(err, errno == ENOSPC ? E_FULL : E_IO, "cannot open the folder %s: %s", where,
                     strerror(errno));
