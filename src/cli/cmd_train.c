@@ -172,6 +172,7 @@ static int prepare(struct train *t, struct env *env, struct heap *heap, struct e
     struct record_client client = { .version = GUST_VERSION };
     struct tm utc;
     time_t seconds = time(NULL);
+    bool was_there = access(t->file.out, F_OK) == 0;
     int rc = job_folder_check_free(t->file.out, t->force, err);
 
     if (!rc && t->file.start)
@@ -183,8 +184,12 @@ static int prepare(struct train *t, struct env *env, struct heap *heap, struct e
     t->file.job.model = t->start.bytes;
     if (!rc)
         rc = job_file_fit(&t->file, &t->session, err);
-    if (rc)
+    if (rc) {
+        /* What is refused leaves nothing behind; a folder that is not empty stays anyway. */
+        if (!was_there)
+            rmdir(t->file.out);
         return rc;
+    }
     strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
     client.time = heap_strdup(heap, now);
     client.pid = (uint64_t)getpid();

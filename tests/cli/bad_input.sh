@@ -27,7 +27,9 @@ refuse 2 "cannot read nothing-here: No such file" "$GUST" train --data nothing-h
 refuse 2 "there is no 'forest'" "$GUST" train --data ml --model forest
 refuse 2 "labels of two classes" "$GUST" train --data ml --model logistic
 refuse 2 "needs ratings" "$GUST" train --data cr --model factorisation
-refuse 2 "more than the data set's 1024 lanes" "$GUST" train --data ml --workers 1500
+refuse 2 "more than the data set's 1024 lanes" "$GUST" train --data ml --workers 1500 --out refused
+[ ! -e refused ] || fail "what was refused left a folder"
+refuse 2 "is not a folder" "$GUST" train --data ml --out ml/data/manifest
 refuse 2 "is more than the .* examples" "$GUST" train --data ml --batch 1000000
 refuse 2 "'fast' is not a number" "$GUST" train --data ml --set rate=fast
 refuse 2 "key=value" "$GUST" train --data ml --set rate
