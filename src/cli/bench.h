@@ -22,7 +22,6 @@ struct bench_exchange_result {
     double median_s, min_s; /* of a step: the slowest rank's time, from a common start */
     double cpu_s;           /* of all ranks together, per step */
     struct exchange_times times; /* per step, mean over ranks */
-    uint64_t store_bytes;
 };
 
 /* Run one configuration; checks every float of the last result. */

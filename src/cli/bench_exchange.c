@@ -330,10 +330,8 @@ int bench_exchange_run(const struct bench_exchange *b, struct bench_exchange_res
         pthread_barrier_init(&r.ring->barrier, &shared, b->ranks);
         rc = run_ranks(&r, &address, err);
     }
-    if (!rc) {
+    if (!rc)
         summarise(&r, out);
-        out->store_bytes = layout.part_bytes * 2 * b->ranks + layout.sum_bytes * layout.sums_kept;
-    }
     params_close(store);
     munmap(r.ring, ring_bytes);
     munmap(r.times, b->ranks * sizeof(*r.times));

@@ -2,20 +2,7 @@
 /* gust-worker: the program that is a function on this machine. Started by gust, not by people. */
 #include "cli/commands.h"
 #include "platform/local_serve.h"
-#include "worker/worker.h"
-
-/* The worker does not know platforms; this is where the two meet. */
-static int run_worker(const struct platform_call *call, struct error *err)
-{
-    struct worker_call c = { .env = call->env,
-                             .heap = call->heap,
-                             .payload = call->payload,
-                             .fd = call->fd,
-                             .memory_mb = call->memory_mb,
-                             .deadline = call->deadline };
-
-    return worker_run(&c, err);
-}
+#include "platform/worker_entry.h"
 
 int main(int argc, char **argv)
 {
@@ -29,5 +16,5 @@ int main(int argc, char **argv)
               stderr);
         return 2;
     }
-    return local_serve(LOCAL_SERVE_FD, run_worker);
+    return local_serve(LOCAL_SERVE_FD, worker_entry);
 }

@@ -142,11 +142,12 @@ int replica_load(struct replica *r, struct base_reader *base, struct error *err)
 /* How far the data has been gone through, in epochs: the time of schedules. */
 static double epochs_of(const struct replica *r)
 {
-    double all = (double)r->plan->data->rows[DATASET_TRAIN], before = 0;
+    uint64_t taken = 0;
+    double before;
 
     for (uint32_t lane = 0; lane < r->pass.lanes; lane++)
-        before += r->pass.taken[lane];
-    before /= all;
+        taken += r->pass.taken[lane];
+    before = (double)taken / (double)r->plan->data->rows[DATASET_TRAIN];
     return (double)r->pass.epoch + before +
            (1 - before) * ((double)r->pass.at / (double)r->pass.steps);
 }

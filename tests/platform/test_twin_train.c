@@ -13,7 +13,7 @@
 #include "objects/memory.h"
 #include "params/memory.h"
 #include "platform/twin.h"
-#include "worker/worker.h"
+#include "platform/worker_entry.h"
 
 #define DATA_URL "memory:twin-train-data"
 #define JOB_URL  "memory:twin-train-job"
@@ -88,15 +88,8 @@ static void kill_as_asked(const struct platform_call *call)
 
 static int entry(const struct platform_call *call, struct error *err)
 {
-    struct worker_call c = { .env = call->env,
-                             .heap = call->heap,
-                             .payload = call->payload,
-                             .fd = call->fd,
-                             .memory_mb = call->memory_mb,
-                             .deadline = call->deadline };
-
     kill_as_asked(call);
-    return worker_run(&c, err);
+    return worker_entry(call, err);
 }
 
 /* Three of 60 features each, a label that they decide but for some noise. */
